@@ -1,4 +1,4 @@
-"""The words of screens and help: everyday ones, or words that the glossary explains."""
+"""The words of screens, items and help: everyday ones, or words that the glossary explains."""
 
 import re
 from collections.abc import Iterator
@@ -8,14 +8,22 @@ from pathlib import Path
 import click
 import pytest
 
+from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.paint.document import document_lines
+from reviewdesk.app.paint.item import jury_lines, painted_item
 from reviewdesk.app.widgets.queue_list import legend
 from reviewdesk.cli import cli
+from reviewdesk.desk import Desk, LoadOptions, files
 from reviewdesk.domain.assessment.result import SHORT
+from reviewdesk.domain.panel.rerun import RerunHistory
+from reviewdesk.domain.records import Run
 from reviewdesk.views import glossary
+from reviewdesk.views import jury as juries
+from reviewdesk.views import verdict as views
 from reviewdesk.views.document import (
     Column,
+    Document,
     Fact,
     Facts,
     Flow,
@@ -27,6 +35,8 @@ from reviewdesk.views.document import (
     Text,
     Tone,
 )
+from tests.app.appkit import Stage, staged
+from tests.helpers import SAMPLES, SHARED, open_desk
 from tests.views.documents import documents
 
 EVERYDAY = Path(__file__).with_name("everyday_words.txt")
@@ -115,3 +125,122 @@ def test_explain_knows_every_sign_and_short_form() -> None:
 
 def test_the_glossary_is_one_that_a_person_can_read() -> None:
     assert len(glossary.TERMS) <= 80
+
+
+WIDE = LoadOptions(judge_columns=("alba", "bruno", "cleo", "dana"), scale=(1.0, 5.0))
+SAMPLE = {
+    path.name: WIDE if path.name == "ratings-wide.csv" else LoadOptions()
+    for path in sorted(SAMPLES.iterdir())
+    if path.name.startswith(("support", "release", "code-", "hostile", "ratings", "library-desk."))
+    and path.suffix != ".yaml"
+}
+STAGED = ("support-bot.jsonl", "ratings-wide.csv", "library-desk.jsonl")
+"""Samples with verdicts, labels and figures of every kind, whose screens are drawn."""
+DATA = sorted((SHARED / "data").glob("*.report.json"))
+COLUMNS = 160
+EDGES = set("…│┌└┐┘+")
+"""Signs beside which a word may be a part of one: it is cut, or behind a dialog."""
+OF_A_SAMPLE = (
+    "full_stop", "b", "r", "b", "question_mark G", "e", "at", "d", "ctrl+p", "colon", "backslash",
+    "slash", "o", "t", "c",
+)  # fmt: skip
+"""What is pressed on one sample alone, because it draws the same on all; each is closed again."""
+
+
+def test_every_kind_of_sample_is_here() -> None:
+    assert len(SAMPLE) == 8
+
+
+def loaded(folder: Path, name: str) -> tuple[Desk, Run]:
+    desk = open_desk(folder / "desk.db")
+    return desk, desk.load(files.source(str(SAMPLES / name)), SAMPLE[name]).run
+
+
+async def screens(stage: Stage, every: bool) -> list[str]:
+    """Return what each screen draws, after labels of every kind."""
+    drawn = [stage.drawn()]
+
+    async def shot(*keys: str) -> None:
+        await stage.press(*keys)
+        drawn.append(stage.drawn())
+
+    for keys in OF_A_SAMPLE if every else ("e",):
+        await shot(*keys.split())
+        await stage.press("escape", "escape")
+    for keys in ("p", "f", "T", "i", "s", "u", "v"):
+        await shot(keys)
+        await stage.press("escape")
+    stage.run("team")
+    await shot()
+    await stage.press("escape")
+    await shot("f4")
+    await shot("enter")
+    for _ in range(4):
+        await shot("tab")
+    await shot("v", "i")
+    await shot("f5")
+    return drawn
+
+
+def strange(lines: list[str], theirs: str) -> dict[str, str]:
+    """Return the words of ours that a reader may not know, each with a line that holds it."""
+    known = understood() | {word.lower() for word in re.findall("[A-Za-z]{2,}", theirs)}
+    found = {}
+    for line in lines:
+        edges = EDGES | ({""} if len(line) == COLUMNS else set())
+        for hit in WORD.finditer(line):
+            beside = {line[hit.end() : hit.end() + 1], line[max(0, hit.start() - 1) : hit.start()]}
+            parts = {part for part in re.split("['-]", hit[0].lower()) if len(part) > 1}
+            folded = len(hit[0]) > 11 and hit[0] in theirs  # a part of a longer word of the file
+            whole = not (beside & edges or folded)
+            if whole and hit[0].lower() not in known and parts - known:
+                found[hit[0].lower()] = line.strip()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLE)
+async def test_every_word_that_is_drawn_is_understood(name: str, tmp_path: Path) -> None:
+    desk, run = loaded(tmp_path, name)
+    lines = [
+        line.plain
+        for item in map(desk.item, desk.queue(run)[:12])
+        for drawn in (
+            jury_lines(item, RerunHistory(), {"rerun": "R"}, ReadingOptions(), 76, 1000),
+            painted_item(item, 76, None, hidden=False).lines,
+        )
+        for line in drawn
+    ]
+    if name in STAGED:
+        async with staged(desk, run, size=(COLUMNS, 48)) as stage:
+            drawn = await screens(stage, name == "support-bot.jsonl")
+        lines += [line for screen in drawn for line in screen.split("\n")]
+    text = (SAMPLES / name).read_text(encoding="utf-8")
+    theirs = text + re.sub(r"\\u[0-9a-fA-F]{4}|\\[a-z]", " ", text) + "ann canonical jsonl db"
+    assert strange(lines, f"{theirs} {name}") == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*SAMPLE, *(path.name for path in DATA)])
+def test_nothing_is_cut_while_rows_are_free(name: str, tmp_path: Path) -> None:
+    path = next((path for path in DATA if path.name == name), SAMPLES / name)
+    desk = open_desk(tmp_path / "desk.db")
+    run = desk.load(files.source(str(path)), SAMPLE.get(name, LoadOptions())).run
+    cut = []
+    for key in desk.queue(run)[:80]:
+        item = desk.item(key)
+        # Panes of 160 columns: the item's is about 70 wide, the jury's about 48.
+        head = document_lines(Document((Section("", views.headline(item)),)), 70)
+        cut += [(item.verdict.id, line.plain) for line in head if "…" in line.plain]
+        names = [row.cells[0] for row in juries.jurors(item).blocks[0].rows]  # type: ignore[union-attr]
+        assert len(set(names)) == len(names), item.verdict.id
+        for room in (20, 44):
+            lines = jury_lines(item, RerunHistory(), {"rerun": "R"}, ReadingOptions(), 48, room)
+            # Names are cut so that they stay apart: at their start, or before the other columns.
+            cut += [
+                (item.verdict.id, line.plain)
+                for line in lines
+                if len(lines) < room and line.plain.endswith("…") and "………" not in line.plain
+            ]
+    desk.close()
+    assert cut == []
