@@ -224,7 +224,7 @@ def review_run(
 
     settings = current_settings()
     share, opinions = double
-    # The options go before the settings, and these before what was said for the desk last.
+    # Options go before settings, and settings before what was last chosen for the desk.
     if share is None and settings.source("double") != DEFAULT:
         share = settings.double
     if opinions is None and settings.source("opinions") != DEFAULT:

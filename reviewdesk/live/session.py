@@ -1,7 +1,7 @@
 """What the calls of a panel share: limits of models, money, and the state of each juror.
 
 All calls of the process share the limit of a model at a host under one key, whatever thread and
-event loop they run in. It never waits itself: it admits a call, or states how long it must wait.
+event loop they run in. The module never waits: it admits a call, or states how long it must wait.
 """
 
 import asyncio

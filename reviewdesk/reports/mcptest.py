@@ -69,8 +69,8 @@ def find_juries(
 ) -> Iterator[FoundJury]:
     """Yield every jury of a document in document order; nothing inside a jury is searched.
 
-    For the values inside, ``shell`` has the facts of an object around the panel, and ``held`` what
-    is known of other objects.
+    For inner values, ``shell`` has the facts of an object around the panel, and ``held`` says which
+    objects are known to hold a jury.
     """
     held = {} if held is None else held
     if isinstance(node, list):

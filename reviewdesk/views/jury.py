@@ -274,7 +274,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
         raw = ballot.score is None and ballot.raw_score is not None
         weight = words.NONE if ballot.weight is None else f"{ballot.weight:g}"
         tone = quiet if ballot.vote is None else Tone.PASS if ballot.vote else Tone.FAIL
-        # A label that the juror gave instead of a vote, or that decides, stands for it.
+        # A label is shown for the vote if the juror gave no vote, or if labels decide.
         vote = outside(ballot.label, 60, tone)
         if not (ballot.usable and ballot.label and (item.assessment.labels or ballot.vote is None)):
             none = Text(words.NONE, Tone.MUTED)

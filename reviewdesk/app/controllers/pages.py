@@ -206,7 +206,7 @@ class CalibrationController:
         drills = self.page.drills(found, blind=session.view.blind)
         if (halves := self._core.halves) is None:
             return drills
-        # A person who reads the wrong items of the holdout tunes on it.
+        # A person who reads where the panel was wrong on the holdout would tune on it.
         counts = halves.decisions
         wrong = {"wrong:pass": counts[True, False], "wrong:fail": counts[False, True]}
         return tuple(

@@ -337,7 +337,7 @@ class ReviewSession:
         found = self.desk.next_undecided(session.run, session.keys, after, waiting)
         if found is None or not onwards or not self.claims.open_with:
             return found
-        # Among others, the item that is claimed as the next one comes before all but a repeat.
+        # If others review too, the item claimed as the next one precedes all but a repeat.
         key = self.claims.next
         here = None if session.item is None else session.item.row.key
         if key is None or key == here or self.repeats.of(session.keys[found]) is not None:

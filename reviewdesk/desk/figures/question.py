@@ -133,7 +133,7 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
     with reading(desk.conn):
         items = _items(desk, run, asked)
         totals = figures.run_figures(desk.conn, run.key)
-        # Those on the same figure before it: older versions began each anew, and gave it less risk.
+        # Earlier questions on the same figure: older versions began each anew, with less risk.
         same = [asked]
         for old in figures.questions(desk.conn, run.hash):
             with suppress(ValueError, UsageError):

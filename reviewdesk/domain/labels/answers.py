@@ -285,7 +285,7 @@ def _play(
     items: QuestionItems | None,
     earlier: Floats | None,
 ) -> tuple[ConfidenceSequence, int, dict[str, Any]]:
-    """Return a question's bets, the contents passed over, and the places for its ``RunAnswer``."""
+    """Return a question's bets, how many contents were passed over, and fields of ``RunAnswer``."""
     value_of = partial(_value, question, figures, items)
     ranks: dict[int, Collection[int]] = (
         {h: range(figures.sizes[h]) for h in decided_strata(figures.sizes, figures.decided)}

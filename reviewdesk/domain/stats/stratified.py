@@ -72,7 +72,10 @@ def drawn_rate(parts: Sequence[Part], target: Target = Target.RUN, z: float = Z)
 def share(
     parts: Sequence[Part], lacking: str | None = None, target: Target = Target.RUN, z: float = Z
 ) -> Estimate:
-    """Return ``drawn_rate`` with ``lacking`` as its reason; without any label, no bounds either."""
+    """Estimate a rate as ``drawn_rate`` does; without any label it has no bounds either.
+
+    ``lacking`` is the reason if there is no estimate.
+    """
     if not any(part.labelled for part in parts):
         return Estimate(None, reason=lacking or NO_LABEL)
     found = drawn_rate(parts, target, z)

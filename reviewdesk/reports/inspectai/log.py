@@ -190,7 +190,7 @@ class SampleMapper:
             several = len(juries) > 1 and jury.panel
             known = (self._run.scorers.get(scorer) for scorer in jury.scorers)
             rubrics = {one.rubric for one in known if one is not None and one.rubric}
-            # Scores of no jury go to the one that is not a panel or, if all are, to every jury.
+            # A score outside all juries goes to those that are no panel, or else to all.
             takes_more = not jury.panel or all(one.panel for one in juries)
             edited = {
                 scorer: edits

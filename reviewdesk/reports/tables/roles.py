@@ -314,7 +314,7 @@ class TableRoles(TableSample):
         question = [rubric] if rubric and not asked else []
         named = [judge] if judge else [one for one in ("name", "model") if one in self.columns]
         if not (judge or output):
-            # A model beside no response may have written it.
+            # In a table without responses, the model may be the one that wrote them.
             named = named if asked and {*ANSWERS} & self.roles.keys() else []
         for one in named if judge or single else ():
             told = [*dict.fromkeys([*said, one])]
