@@ -331,8 +331,9 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
         # SQLite keeps the log in the folder.
         both = (path, path.absolute().parent)
         effective = os.access in os.supports_effective_ids
+        there = path.exists()  # asked first, because another process may be creating the file
         writable = all(os.access(one, os.W_OK, effective_ids=effective) for one in both)
-        unwritten = read_only or (path.exists() and not writable)
+        unwritten = read_only or (there and not writable)
         if not unwritten:
             # SQLite gives the files beside it the same mode.
             create_private(path)

@@ -314,3 +314,17 @@ def test_a_run_counts_those_of_all_its_windows(tmp_path: Path) -> None:
         other = load(made, report(juried("v", "unknown", "error"), report_id="other"))
         assert unknown_ballots(made.conn) == {loaded.key: 4, other.key: 1}
         assert unknown_ballots(made.conn, loaded.key) == {loaded.key: 4}
+
+
+def test_a_file_that_another_process_makes_meanwhile_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "desk.db"
+
+    def access(*_: object, **__: object) -> bool:
+        path.touch()
+        return False
+
+    monkeypatch.setattr(os, "access", access)
+    with closing(connect.connect(path)) as conn:
+        assert not conn.read_only
