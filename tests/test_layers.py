@@ -337,6 +337,7 @@ print(len(names), "textual" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_the_controllers_load_no_textual() -> None:
     controllers = [file for file in FILES if PACKAGE / "app" / "controllers" in file.parents]
     assert printed(_CONTROLLERS).split() == [str(len(controllers) - 1), "False"]

@@ -271,6 +271,7 @@ def test_a_desk_that_is_closed_and_a_run_that_is_hidden_say_so(desk: rd.ReviewDe
             read()
 
 
+@pytest.mark.slow
 def test_another_process_labels_while_the_desk_is_open(desk: rd.ReviewDesk) -> None:
     # To read the file as bytes would drop the locks of this process, and the log of the other one.
     with pytest.raises(rd.UsageError, match="is the desk itself, not a report"):
@@ -299,6 +300,7 @@ def test_threads_take_turns(desk: rd.ReviewDesk) -> None:
     assert sorted(run.labels.names) == sorted(names)
 
 
+@pytest.mark.slow
 def test_hostile_text_is_never_markup() -> None:
     with rd.open(SAMPLES / "hostile.json", desk=":memory:") as desk:
         run = desk.run

@@ -86,6 +86,7 @@ def test_lists(call: Call) -> None:
     call("whatif", "--drop", "nobody", code=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(IDS))
 def test_a_verdict(call: Call, name: str) -> None:
     call("ingest", HOSTILE)
@@ -200,6 +201,7 @@ PILE = "e" + 60 * "\u0301"
 """A character with marks that a terminal would draw over the lines above it."""
 
 
+@pytest.mark.slow
 def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
     body = verdict(
         f"v{PILE}",

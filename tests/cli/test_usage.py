@@ -17,7 +17,7 @@ from reviewdesk.desk.options import size_of
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.docs.pages import assert_known
-from tests.helpers import SAMPLES, numbered
+from tests.helpers import SAMPLES, mostly_slow, numbered
 
 
 def commands(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -117,7 +117,7 @@ WRONG = """
     ingest r.json --max-size 1, ingest r.json --strategy luck, ingest r.json --format docx"""
 
 
-@pytest.mark.parametrize("command", [one.strip() for one in WRONG.split(",")])
+@pytest.mark.parametrize("command", mostly_slow([one.strip() for one in WRONG.split(",")]))
 def test_wrong_usage_is_2(cli: Cli, write: Write, folder: Path, command: str) -> None:
     cli("ingest", write("report.json", numbered(3)))
     (folder / "r.json").write_bytes(numbered(3, report_id="new"))

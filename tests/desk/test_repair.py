@@ -187,13 +187,21 @@ def test_a_row_that_is_refused_costs_no_other(tmp_path: Path, whole: bytes) -> N
 
 @pytest.mark.parametrize(
     ("change", "lost"),
-    [
-        ("UPDATE meta SET value = 'ffff' WHERE key = 'desk_id'", ""),
-        ("UPDATE runs SET name = 'other' WHERE name = 'run'", "run other: is incomplete"),
-        ("UPDATE verdicts SET pos = 7 WHERE pos = 3 AND run = 1", "run run: is incomplete"),
-        ("INSERT INTO reruns VALUES (1, 1, '2025-01-31', 0, '{}')", "re-run 1: is not as it was"),
-        ("UPDATE sqlite_master SET sql = 'x' WHERE name = 'drafts'", "drafts: not all rows could"),
-    ],
+    mostly_slow(
+        [
+            ("UPDATE meta SET value = 'ffff' WHERE key = 'desk_id'", ""),
+            ("UPDATE runs SET name = 'other' WHERE name = 'run'", "run other: is incomplete"),
+            ("UPDATE verdicts SET pos = 7 WHERE pos = 3 AND run = 1", "run run: is incomplete"),
+            (
+                "INSERT INTO reruns VALUES (1, 1, '2025-01-31', 0, '{}')",
+                "re-run 1: is not as it was",
+            ),
+            (
+                "UPDATE sqlite_master SET sql = 'x' WHERE name = 'drafts'",
+                "drafts: not all rows could",
+            ),
+        ]
+    ),
 )
 def test_what_contradicts_the_log_is_left_out(
     tmp_path: Path, whole: bytes, change: str, lost: str

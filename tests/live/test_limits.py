@@ -71,6 +71,7 @@ def test_behind_a_limiter_of_60_a_minute_no_ballot_is_lost_and_little_time(
     assert time.time <= 1.2 * host.limit.ideal, (time.time, host.refused)
 
 
+@pytest.mark.slow
 def test_of_failing_calls_and_replies_at_their_limit_only_those_at_their_limit_are_lost(
     room: Room,
 ) -> None:

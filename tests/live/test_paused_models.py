@@ -30,6 +30,7 @@ from reviewdesk.live.session import MINUTE, CallSession, Meter, ModelLimits, Run
 from reviewdesk.views.document import Section
 from reviewdesk.views.panel import turnout
 from reviewdesk.views.queue import live_text
+from tests.helpers import mostly_slow
 from tests.judgekit import PRICE, URL, Consent, Room, fine, of_whom, world
 from tests.live.builders import FakeClock, Kept, ask_panel, juror
 from tests.live.limiters import BEGAN, VirtualClock
@@ -168,13 +169,15 @@ LOST = {"rate_limited": 40}
 
 @pytest.mark.parametrize(
     ("name", "limited", "concurrency"),
-    [
-        *((name, "m1", 2) for name in NAMED),
-        ("seconds", "m0", 1),
-        ("seconds", "m2", 16),
-        ("no time", "m0", 16),
-        ("no time", "m2", 1),
-    ],
+    mostly_slow(
+        [
+            *((name, "m1", 2) for name in NAMED),
+            ("seconds", "m0", 1),
+            ("seconds", "m2", 16),
+            ("no time", "m0", 16),
+            ("no time", "m2", 1),
+        ]
+    ),
 )
 def test_one_limited_model_costs_the_others_neither_ballots_nor_time(
     name: str, limited: str, concurrency: int

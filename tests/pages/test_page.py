@@ -190,6 +190,7 @@ def names_of(page: Page) -> list[str]:
     return re.findall("<h4><bdi>([^<]*)", page.source)
 
 
+@pytest.mark.slow
 def test_the_wrong_come_first_then_the_flagged(desk: Desk) -> None:
     run = load(desk, numbered(8))
     for name, truth in (("v6", Truth.PASS), ("v1", Truth.PASS)):

@@ -83,7 +83,7 @@ def test_a_report_is_not_looked_through_before_it_is_read(
         read(source(numbered(600)))
 
 
-@pytest.mark.parametrize("calls", [1, 2, 3])
+@pytest.mark.parametrize("calls", mostly_slow([1, 2, 3]))
 def test_cancelling_leaves_nothing(desk: Desk, calls: int) -> None:
     before = contents(desk)
     seen: list[tuple[float, int]] = []

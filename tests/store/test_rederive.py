@@ -26,6 +26,7 @@ from tests.helpers import (
     figures_of,
     load,
     mark,
+    mostly_slow,
     numbered,
     open_desk,
     report,
@@ -264,19 +265,24 @@ def desk(desk: Desk) -> Desk:
 
 @pytest.mark.parametrize(
     ("edit", "column"),
-    [
-        ("UPDATE bodies SET body = replace(body, 'answer', 'ANSWER') WHERE verdict = 3", "body"),
-        ("UPDATE verdicts SET decision = 'pass' WHERE key = 1", "decision"),
-        ("UPDATE verdicts SET item = zeroblob(32) WHERE key = 2", "item"),
-        ("UPDATE verdicts SET stratum = 5 WHERE key = 2", "stratum"),
-        ("UPDATE verdicts SET rank = 99, draw = 99 WHERE key = 2", "draw, rank"),
-        ("UPDATE verdicts SET score = NULL WHERE key = 2", "score"),
-        ("UPDATE packed SET votes = zeroblob(length(votes))", "packed votes"),
-        ("UPDATE measures SET alpha = 1", "its header, counts, strata or figures"),
-        ("UPDATE strata SET size = size + 1", "its header, counts, strata or figures"),
-        ("UPDATE runs SET header = '{}'", "its header, counts, strata or figures"),
-        ("UPDATE runs SET passed = passed + 1", "its header, counts, strata or figures"),
-    ],
+    mostly_slow(
+        [
+            (
+                "UPDATE bodies SET body = replace(body, 'answer', 'ANSWER') WHERE verdict = 3",
+                "body",
+            ),
+            ("UPDATE verdicts SET decision = 'pass' WHERE key = 1", "decision"),
+            ("UPDATE verdicts SET item = zeroblob(32) WHERE key = 2", "item"),
+            ("UPDATE verdicts SET stratum = 5 WHERE key = 2", "stratum"),
+            ("UPDATE verdicts SET rank = 99, draw = 99 WHERE key = 2", "draw, rank"),
+            ("UPDATE verdicts SET score = NULL WHERE key = 2", "score"),
+            ("UPDATE packed SET votes = zeroblob(length(votes))", "packed votes"),
+            ("UPDATE measures SET alpha = 1", "its header, counts, strata or figures"),
+            ("UPDATE strata SET size = size + 1", "its header, counts, strata or figures"),
+            ("UPDATE runs SET header = '{}'", "its header, counts, strata or figures"),
+            ("UPDATE runs SET passed = passed + 1", "its header, counts, strata or figures"),
+        ]
+    ),
 )
 def test_verify_names_a_run_that_is_not_what_was_loaded(desk: Desk, edit: str, column: str) -> None:
     load(desk, numbered(3, report_id="other"))
@@ -289,19 +295,21 @@ def test_verify_names_a_run_that_is_not_what_was_loaded(desk: Desk, edit: str, c
 
 @pytest.mark.parametrize(
     ("edit", "problem"),
-    [
-        # Of 40 verdicts: the first, one of the middle, the last, and all of them.
-        *(
-            (f"DELETE FROM {table} WHERE {column} = {key}", "is not what was loaded; ")
-            for table, column in (("verdicts", "key"), ("bodies", "verdict"))
-            for key in (1, 20, 40)
-        ),
-        ("DELETE FROM verdicts", "is not what was loaded; "),
-        ("DELETE FROM strata WHERE stratum = 0", "is not what was loaded; its header, counts"),
-        ("DELETE FROM packed", "is not what was loaded; packed decision"),
-        ("DELETE FROM measures", "the desk contains a value of a wrong kind"),
-        ("DELETE FROM runs WHERE key = 1", "is in the log and not in the desk"),
-    ],
+    mostly_slow(
+        [
+            # Of 40 verdicts: the first, one of the middle, the last, and all of them.
+            *(
+                (f"DELETE FROM {table} WHERE {column} = {key}", "is not what was loaded; ")
+                for table, column in (("verdicts", "key"), ("bodies", "verdict"))
+                for key in (1, 20, 40)
+            ),
+            ("DELETE FROM verdicts", "is not what was loaded; "),
+            ("DELETE FROM strata WHERE stratum = 0", "is not what was loaded; its header, counts"),
+            ("DELETE FROM packed", "is not what was loaded; packed decision"),
+            ("DELETE FROM measures", "the desk contains a value of a wrong kind"),
+            ("DELETE FROM runs WHERE key = 1", "is in the log and not in the desk"),
+        ]
+    ),
 )
 def test_verify_names_a_run_of_which_rows_were_deleted(desk: Desk, edit: str, problem: str) -> None:
     load(desk, numbered(3, report_id="other"))

@@ -19,7 +19,7 @@ from reviewdesk.views.calibration import calibration, confidence, null_text
 from reviewdesk.views.document import Paragraph, Section, plain
 from reviewdesk.views.words import between, chance
 from tests.app.paint.test_styled import WIDTHS, check
-from tests.helpers import load, open_desk, report, verdict
+from tests.helpers import load, mostly_slow, open_desk, report, verdict
 from tests.views.test_calibration import census, text
 
 
@@ -52,7 +52,7 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
 
 @pytest.mark.parametrize(
     ("size", "labels", "answer"),
-    [
+    mostly_slow([
         (60, [], ("Not yet: there are no pass or fail labels. 0 of 60 verdicts labelled. "
                  "Figures show after 20 more labels.")),
         (60, ["right"] * 20, "Not yet: 20 labels count, and at least 30 are needed. "),
@@ -64,7 +64,7 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
         (60, ["right"] * 60, ("Yes, by the default limits: ECE, Brier, the share that should pass, "
                              "and it passes 0 of 20 bad answers (new items, 95%: up to 17%; "
                              "the limit is 20%). ")),
-    ],
+    ]),
 )  # fmt: skip
 def test_the_answer_and_its_reason(
     tmp_path: Path, size: int, labels: list[str], answer: str

@@ -23,6 +23,7 @@ def foot(review: Review) -> str:
     return strip_lines(state.session, state.figures, "", 120)[0].plain.strip()
 
 
+@pytest.mark.slow
 def test_the_next_items_are_those_that_the_question_has_drawn(review: Review) -> None:
     review.command("ask accuracy >= 0.7")
     assert foot(review).startswith("accuracy >= 0.7? not yet · between 0.000 and 1.000")

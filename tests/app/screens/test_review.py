@@ -87,6 +87,7 @@ async def test_the_foot_shows_five_keys_and_help(opened: tuple[Desk, Run], tmp_p
         assert stage.review.bar("footer").text.split()[:2] == ["enter", "jury"]
 
 
+@pytest.mark.slow
 async def test_typing_in_a_field_never_labels(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         first = stage.current

@@ -26,6 +26,7 @@ def opened(tmp_path: Path) -> Opened:
     return open_run(tmp_path / "desk.db", report([verdict(i) for i in range(1, 7)]))
 
 
+@pytest.mark.slow
 async def test_label_keys_do_nothing_on_other_screens(opened: Opened) -> None:
     desk, run = opened
     async with staged(desk, run, size=SMALL) as stage:
@@ -130,6 +131,7 @@ async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) 
         assert "older version" not in details(stage).text
 
 
+@pytest.mark.slow
 async def test_it_leaves_the_header_in_view(tmp_path: Path) -> None:
     async with showing(tmp_path, verdict(2), size=(40, 10)) as stage:
         header = stage.cells()[0]

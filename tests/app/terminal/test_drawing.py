@@ -70,6 +70,7 @@ async def test_a_dialog_sends_little_when_it_opens_and_closes(key: str, tmp_path
         assert max(opened, len(await sent(stage, "escape"))) < 8_000
 
 
+@pytest.mark.slow
 async def test_a_key_that_scrolls_one_pane_sends_nothing_of_the_others(tmp_path: Path) -> None:
     long = "\n".join(f"line {number} of an answer" for number in range(200))
     async with showing(tmp_path, verdict(1, output=long), size=WIDE, driver=WireDriver) as stage:

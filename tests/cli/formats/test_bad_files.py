@@ -208,7 +208,7 @@ def _told(cli: Cli, name: str, data: bytes) -> str:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", WITH_A_COMMAND)
+@pytest.mark.parametrize("name", mostly_slow(WITH_A_COMMAND))
 def test_a_file_is_named_with_the_command_that_takes_it(name: str, cli: Cli) -> None:
     data, what, command = WITH_A_COMMAND[name]
     line = _told(cli, name, data)

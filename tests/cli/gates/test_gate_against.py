@@ -11,7 +11,7 @@ from reviewdesk.domain.records import Truth
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import FAILS, Write, asking, only_entry, values
 from tests.cli.gates.test_gate_report import Body, Suite, judged, run_of
-from tests.helpers import report
+from tests.helpers import mostly_slow, report
 
 COUNT = 200
 
@@ -48,17 +48,19 @@ def changes(done: Any) -> dict[str, str]:
 # c = 8 about -0.077 to -0.020, with c = 20 about -0.150 to -0.066.
 @pytest.mark.parametrize(
     ("new", "margin", "code", "status"),
-    [
-        (lambda bodies: bodies, 0.02, 0, "pass"),
-        (lambda bodies: bodies, 0.01, 3, "skip"),
-        (lambda bodies: hurt(bodies, 8), 0.03, 3, "skip"),
-        (lambda bodies: hurt(bodies, 8), 0.08, 0, "pass"),
-        (lambda bodies: hurt(bodies, 20), 0.05, 1, "fail"),
-        (lambda bodies: silent(bodies, 18), 0.05, 1, "fail"),
-        # Wrong on all of 200, it loses 0.96 for certain: a wider margin could not fail.
-        (lambda bodies: bodies, 0.95, 0, "pass"),
-        (lambda bodies: bodies, 0.99, 3, "skip"),
-    ],
+    mostly_slow(
+        [
+            (lambda bodies: bodies, 0.02, 0, "pass"),
+            (lambda bodies: bodies, 0.01, 3, "skip"),
+            (lambda bodies: hurt(bodies, 8), 0.03, 3, "skip"),
+            (lambda bodies: hurt(bodies, 8), 0.08, 0, "pass"),
+            (lambda bodies: hurt(bodies, 20), 0.05, 1, "fail"),
+            (lambda bodies: silent(bodies, 18), 0.05, 1, "fail"),
+            # Wrong on all of 200, it loses 0.96 for certain: a wider margin could not fail.
+            (lambda bodies: bodies, 0.95, 0, "pass"),
+            (lambda bodies: bodies, 0.99, 3, "skip"),
+        ]
+    ),
     ids=["the same", "few labels", "a little", "within", "hurts", "silent", "wide", "too wide"],
 )
 def test_a_change_that_hurts_is_refused(
@@ -102,6 +104,7 @@ def test_an_older_suite_needs_the_first_report(labelled: Suite) -> None:
     assert labelled.gate(labelled.bodies, *given, "--baseline", old).code == 0
 
 
+@pytest.mark.slow
 def test_labels_of_the_tuning_half_say_nothing_of_a_new_panel(labelled: Suite) -> None:
     assert labelled.cli("improve", "split", "--open").code == 0
     folder = labelled.folder.with_name("split")

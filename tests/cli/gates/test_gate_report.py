@@ -97,7 +97,7 @@ def changed(key: str, count: int) -> Change:
 
 @pytest.mark.parametrize(
     ("change", "code", "strict", "told"),
-    [
+    mostly_slow([
         (shuffled, 0, 0, "20 of 20 labels joined,"),
         (lambda bodies: [*bodies, *run_of(23)[20:]], 0, 0, "3 contents of the report are not in"),
         (lambda bodies: bodies * 1 + [{**one, "id": f"{one['id']}b"} for one in bodies], 0, 0,
@@ -112,7 +112,7 @@ def changed(key: str, count: int) -> Change:
         (lambda bodies: shuffled(changed("output", 20)(bodies)), 2, 2, "20 not in the report"),
         (lambda bodies: [{**body, "output": None} for body in bodies], 2, 2,
          "0 of 20 labels joined, 20 without an answer to compare"),
-    ],
+    ]),
     ids=["renamed", "extra", "twice", "two gone", "three gone", "all gone", "two changed",
          "three changed", "rubric of three", "rubric", "all renamed and changed", "no answers"],
 )  # fmt: skip

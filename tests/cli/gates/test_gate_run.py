@@ -251,6 +251,7 @@ def test_markdown_tells_which_labels_are_no_proof(cli: Cli, tmp_path: Path) -> N
     assert [line for line in found if line.startswith("not representative: ")] == wanted != []
 
 
+@pytest.mark.slow
 def test_the_sample_suite(cli: Cli, write: Write) -> None:
     path = SAMPLES / "jury-gates.yml"
     done = cli("gate", path)
@@ -263,6 +264,7 @@ def test_the_sample_suite(cli: Cli, write: Write) -> None:
     assert (done.code, rows(done)) == (1, ["FAIL", "PASS", "PASS"])
 
 
+@pytest.mark.slow
 def test_the_suite_of_the_docs(cli: Cli, write: Write) -> None:
     page = (ROOT / "docs/reference/suites.md").read_text(encoding="utf-8")
     example = page.split("```yaml\n")[1].split("```")[0]

@@ -37,6 +37,7 @@ def plain(desk: Path, bodies: Sequence[dict[str, Any]], **options: Any) -> None:
         load(opened, lines(bodies), "whole.jsonl", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bodies",
     mostly_slow([WAVERING, CALM, repeated(WAVERING, 17), repeated(CALM, 45)]),

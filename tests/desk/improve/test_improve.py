@@ -86,6 +86,7 @@ async def tried(desk: Desk, run: Run, candidate: Path, **more: Any) -> tries.Try
     return await tries.carry_out(desk, ready, world=world(), **more)
 
 
+@pytest.mark.slow
 def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: Path) -> None:
     (run,) = desk.runs()
     labels = make_split(desk, run)

@@ -177,6 +177,7 @@ def rest(desk: Desk, **more: Any) -> tuple[UnfinishedRerun, ReadyRerun]:
     return found, survey(desk, RerunOrder(**more), KEYS, resumes=found)
 
 
+@pytest.mark.slow
 async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
     desk: Desk, server: Server, tmp_path: Path
 ) -> None:
@@ -202,6 +203,7 @@ async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
         assert again.verify().ok
 
 
+@pytest.mark.slow
 async def test_a_stopped_rerun_keeps_what_came_and_goes_on_later(
     desk: Desk, server: Server, tmp_path: Path
 ) -> None:
@@ -264,6 +266,7 @@ async def test_giving_up_keeps_the_ballots_that_came(
         assert again.verify().ok
 
 
+@pytest.mark.slow
 async def test_one_ceiling_holds_for_all_and_across_a_resume(
     desk: Desk, server: Server, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def chain_path(place: SharedFolder, desk: Path, reviewer: str = "ann") -> Path:
     return Path(place.address, "chains", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [*permutations(NAMES)][::3])
 def test_three_desks_hold_the_same_in_any_order_and_twice(
     desks: dict[str, Path], place: SharedFolder, order: tuple[str, ...]

@@ -85,6 +85,7 @@ def _code(decision: Any) -> int:
     return NOTHING if decision is None else DECISIONS.index(decision)
 
 
+@pytest.mark.slow
 @given(VERDICTS)
 def test_one_verdict_is_a_column_of_length_one(verdicts: list[Verdict]) -> None:
     together = verdicts_of(verdicts)

@@ -90,6 +90,7 @@ def asked(body: dict[str, Any], jurors: list[dict[str, Any]], count: int) -> Ver
     return verdict_from_body(made)
 
 
+@pytest.mark.slow
 @given(panels())
 def test_where_nothing_can_turn_the_decision_the_full_panel_decides_the_same(case: Any) -> None:
     body, jurors = case

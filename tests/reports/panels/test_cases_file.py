@@ -208,6 +208,7 @@ def test_files_and_stdin_can_be_read_twice(tmp_path: Path) -> None:
         list(read_cases(open_cases("-", io.BytesIO(b"{}"))))
 
 
+@pytest.mark.slow
 def test_a_file_with_mistakes_is_cases_or_one_line() -> None:
     dice = random.Random(21)  # noqa: S311 - the same files each time
     pieces = ('"', "{", "}", "[", ":", ",", "null", "1e999", "\\ud800", "\n", "\x00", "\\", "é")

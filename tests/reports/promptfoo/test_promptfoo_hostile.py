@@ -50,6 +50,7 @@ def _settles(document: Any) -> None:
             raise
 
 
+@pytest.mark.slow
 def test_a_row_full_of_junk_is_read_or_named() -> None:
     for junk in JUNK:
         full = dict.fromkeys(row(), junk)

@@ -159,6 +159,7 @@ def test_damage_to_the_files_of_tools_is_a_report_or_one_line(tool: ModuleType) 
         check_damage(text.encode(), 40, ReadOptions(format=tool.__name__.rpartition("_")[2]))
 
 
+@pytest.mark.slow
 @needs_files
 @pytest.mark.parametrize("path", sorted(BROKEN.glob("*.csv")), ids=lambda path: str(path.name))
 def test_damage_to_the_broken_files(path: Path) -> None:
