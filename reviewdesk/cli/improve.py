@@ -44,7 +44,7 @@ Examples:
   reviewdesk improve make threshold=0.6 --panel panel.yaml
   reviewdesk improve try panel+threshold-0.6.yaml
   reviewdesk improve adopt panel+threshold-0.6.yaml"""
-_PATH = click.Path(path_type=Path)
+_PATH = click.Path(dir_okay=False, path_type=Path)
 _NEEDED = option("--panel", "FILE", "The panel file to improve.", type=_PATH, required=True)
 _CANDIDATE = click.argument("candidate", type=_PATH, shell_complete=complete_files)
 _PARENT = option(

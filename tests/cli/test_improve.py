@@ -99,6 +99,9 @@ def test_a_draft_is_written_edited_and_taken_without_a_terminal(
 def test_what_is_refused(desk: Cli) -> None:
     desk("improve", "split", "--open")
     Path("alone.yaml").write_bytes(Path("p.yaml").read_bytes())
+    Path("p.yml").write_bytes(
+        Path("p.yaml").read_bytes().replace(b"threshold", b"min_answered: 1\nthreshold")
+    )
     for arguments, says in (
         (("make", "threshold=7", "--panel", "p.yaml"), "a number from 0 to 1"),
         (("make", "threshold=0.5", "--panel", "p.yaml"), "nothing differs"),
@@ -106,6 +109,8 @@ def test_what_is_refused(desk: Cli) -> None:
         (("try", "alone.yaml"), "no parent"),
         (("try", "alone.yaml", "--panel", "p.yaml"), "decides as its parent does"),
         (("adopt", "p+gone.yaml"), "p+gone.yaml"),
+        (("adopt", "."), "is a directory"),
+        (("adopt", "alone.yaml", "--panel", "p.yml"), "p.yaml: exists, and is not the parent"),
         (("edit", "gone.yaml", "--panel", "p.yaml"), "does not exist"),
     ):
         found = desk("improve", *arguments)

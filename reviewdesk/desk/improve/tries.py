@@ -295,6 +295,8 @@ def adopt(
         write(None, panel, [text], force=True)
         return panel, _kept(place, last[0].parent), last[0]
     ready = _opened(desk, run, candidate, place, ended=True)
+    if panel != place and panel.exists():
+        raise UsageError(f"{panel}: exists, and is not the parent", "Move it to another folder.")
     if ready.before is None:
         raise UsageError(f"{candidate}: was not tried on this holdout", "Run improve try first.")
     if ready.before is not TryVerdict.BETTER and not anyway:
