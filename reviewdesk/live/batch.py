@@ -214,6 +214,7 @@ class Batch(Generic[Q]):
         async with aclosing(runner.ballots()) as ballots:
             async for (question, calls), call, ballot in ballots:
                 self.counts.calls += 1
+                self.counts.unasked += "latency_ms" not in ballot
                 self.counts.failed += Status(ballot["status"]).failed
                 self.came(question, call, ballot)
                 if calls.take(call, ballot):

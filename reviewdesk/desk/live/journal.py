@@ -380,6 +380,7 @@ class Results:
         figures.cases = counts.done
         for name in ("calls", "spared", "reused", "seconds", "rate"):
             setattr(figures, name, getattr(counts, name))
+        figures.calls -= counts.unasked
         figures.cost_usd = cost
         turnouts = figures.turnouts
         lost = turnouts.failed

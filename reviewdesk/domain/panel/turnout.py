@@ -179,6 +179,8 @@ class LiveProgress(Struct):
     """The cost so far; ``None`` if a juror has no price."""
     reused: int = 0
     failed: int = 0
+    unasked: int = 0
+    """Those of ``calls`` that were not sent, because their juror was stopped."""
     spared: int = 0
     """The calls that were not needed, because the panel decided without them."""
     waiting: int = 0
@@ -194,7 +196,7 @@ class LiveProgress(Struct):
 
     @property
     def rate(self) -> float:
-        return self.calls / self.seconds if self.seconds > 0 else 0.0
+        return (self.calls - self.unasked) / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def left(self) -> float | None:
