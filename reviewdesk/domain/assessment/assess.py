@@ -17,7 +17,7 @@ from reviewdesk.domain.assessment.result import (
     State,
     Values,
 )
-from reviewdesk.domain.audit.mismatches import AuditedVerdict
+from reviewdesk.domain.audit.mismatches import mismatches
 from reviewdesk.domain.jury.family import bias_warning, family, relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import vote_record
@@ -127,7 +127,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         degraded=tuple(_degraded(verdict, rule.used)[0]),
         absent=absent,
         escalation=tuple(text for text, holds in escalation.items() if holds),
-        breaches=tuple(AuditedVerdict(lambda: verdict, found, 0).mismatches()),
+        breaches=tuple(mismatches(verdict, found)),
         derived=(),
         label_vote=label_vote,
         labels={spelled[label]: count for label, count in counts.most_common()},

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 
 import numpy as np
-from msgspec import UNSET, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.result import Breach, Mismatch
@@ -54,9 +54,10 @@ _CHECKS = [
 
 
 class AuditedVerdict:
-    """One verdict in the columns of many; methods named after a ``Breach`` say what breaks it.
+    """One verdict in the columns of many; a method named after a ``Breach`` says it in words.
 
-    ``read`` builds the verdict, which takes long and which most checks do not need.
+    A method is called where ``at_sight`` shows its breach or cannot rule it out, and checks only
+    what the columns leave open. ``read`` builds the verdict, which takes long.
     """
 
     def __init__(self, read: Callable[[], Verdict], found: Verdicts, at: int) -> None:
@@ -101,10 +102,10 @@ class AuditedVerdict:
         marks = [(one.id, one.trimmed) for one in self.model.jurors]
         return read_trim(to_builtins(self.model.trim) if self.model.trim else {}, marks)
 
-    def mismatches(self, doubts: int = -1) -> Iterator[Mismatch]:
-        """Yield each place where the report disagrees with its own rule, of kinds in ``doubts``."""
+    def mismatches(self, kinds: int) -> Iterator[Mismatch]:
+        """Yield each place where the report disagrees with its own rule, of ``kinds``."""
         for bit, kind, name in _CHECKS:
-            if bit & doubts and (found := getattr(self, name)()):
+            if bit & kinds and (found := getattr(self, name)()):
                 for text in (found,) if isinstance(found, str) else found:
                     yield Mismatch(kind, text)
 
@@ -118,17 +119,9 @@ class AuditedVerdict:
         return DECISION_OF[codes[self.at]]
 
     def quorum(self) -> str | None:
-        """Compare with the quorum of all seats and that of the jurors that answered."""
-        panels = self.found.panels
-        ours = self.of(panels.by(Strategy.QUORUM))
-        # Without a strategy, a regime may have chosen another rule.
-        regime = self.facts.regime
-        ruled = self.strategy is Strategy.QUORUM or (self.strategy is None and not regime)
-        filled = {"quorum", "threshold"} & self.set_by_you
-        if not ruled or filled or None in {self.stated, ours}:
+        if self._may_stay_open():
             return None
-        if self.stated in {ours, self.of(panels.quorum_answered)} or self._may_stay_open():
-            return None
+        ours = self.of(self.found.panels.by(Strategy.QUORUM))
         return (
             f"quorum: reported {self.stated}, but {self.votes.passes} of {self.votes.seated} "
             f"against {self.policy.quorum} gives {ours}"
@@ -138,8 +131,6 @@ class AuditedVerdict:
         """Compare with the stated rule or its median; votes may be of the answered or by label."""
         found = self.found
         strategy = self.strategy
-        if strategy in {None, Strategy.QUORUM} or self.set_by_you or self.stated is None:
-            return None
         if found.counts[self.at]:
             if self.stated is self.of(found.cautioned) is Decision.INCONCLUSIVE:
                 return None
@@ -202,68 +193,42 @@ class AuditedVerdict:
         votes = {one.vote for one in self.verdict.ballots if folded(one.label) in leading}
         return [Decision.PASS if vote else Decision.FAIL for vote in votes if vote is not None]
 
-    def label(self) -> str | None:
-        """Compare the reported consensus label with what the stated strategy gives."""
-        stated = self.model.label
-        if not stated or not self.found.counts[self.at] or "strategy" in self.set_by_you:
-            return None
-        if not _mislabelled(self.found, np.arange(len(self.found.sheet)) == self.at)[self.at]:
-            return None
+    def label(self) -> str:
         how = self.facts.rules.aggregate or self.strategy or Strategy.MAJORITY
         found = label_vote(self.verdict.ballots, how, self.facts.rules)
-        return f"label: reported {stated}, but {found.rule} gives {found.label}"
+        return f"label: reported {self.model.label}, but {found.rule} gives {found.label}"
 
-    @property
     def _banded(self) -> tuple[Band | None, str]:
-        """The band and the words of a stated agreement whose metric has published bands."""
+        """Return the band and the words of the stated agreement."""
         stated = self.model.agreement
-        if stated is None or stated.value is None or stated.metric not in {ALPHA, R_WG}:
-            return None, ""
-        return BAND_OF[self.found.claimed[self.at]], f"{stated.metric} {stated.value:g}"
+        words = f"{stated.metric} {stated.value:g}" if stated else ""
+        return BAND_OF[self.found.claimed[self.at]], words
 
-    @cached_property
-    def _ballot_bands(self) -> list[Band]:
-        """The bands of the ballots under a stated r_WG, that by the uniform null first."""
-        stated = self.model.agreement
-        if stated is None or stated.metric != R_WG:
-            return []
-        codes = self.found.null_bands[:, self.at].tolist()
-        return [found for code in dict.fromkeys(codes) if (found := BAND_OF[code])]
-
-    def band(self) -> str | None:
-        """Compare the stated band with the stated value and with the ballots' r_WG."""
-        own, words = self._banded
+    def band(self) -> str:
+        own, words = self._banded()
         reported = BAND_OF[self.found.sheet.claims.band[self.at]]
-        if own is None or reported is None:
-            return None
         if reported is not own:
             return f"band: reported {reported}, but {words} is {own}"
-        given = self._ballot_bands
-        if not given or own in given:
-            return None
-        return f"band: reported {own} for {words}, but the ballots give {given[0]}"
+        by_ballots = next(
+            filter(None, (BAND_OF[code] for code in self.found.null_bands[:, self.at]))
+        )
+        return f"band: reported {own} for {words}, but the ballots give {by_ballots}"
 
     def escalation(self) -> str | None:
-        """Compare the stated escalation with the stated agreement.
+        """Word an escalation that is missing, and check one without a low agreement.
 
-        A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one
-        only on a split. Stated reasons, a dispute, or a decision of inconclusive or error allow one
-        under both.
+        Alpha allows none, and r_WG allows one only on a split. Stated reasons, a dispute, or a
+        decision of inconclusive or error allow one under both.
         """
         model = self.model
-        own, words = self._banded
-        given = self._ballot_bands
-        if own is None or model.escalate_for_review is UNSET:
-            return None
+        own, words = self._banded()
         if not model.escalate_for_review:
             whose = words if own is Band.LOW else "r_wg of the ballots"
-            low = own is Band.LOW or given == [Band.LOW]
-            return f"escalation: not reported, but {whose} is low" if low else None
+            return f"escalation: not reported, but {whose} is low"
         other = self.stated in {Decision.INCONCLUSIVE, Decision.ERROR}
-        other |= bool(model.escalation_reasons) or self.facts.regime == Regime.DISPUTE
-        if Band.LOW in {own, *given} or other:
+        if other or model.escalation_reasons or self.facts.regime == Regime.DISPUTE:
             return None
-        if model.agreement is not None and model.agreement.metric == ALPHA:
+        if words.startswith(ALPHA):
             return f"escalation: reported, but {words} is {own}"
         # A vote that depends on an unknown threshold may have split the panel too.
         waiting = any(one.undetermined for one in self.verdict.ballots)
@@ -278,12 +243,8 @@ class AuditedVerdict:
         A stated no is checked against the four families of the jury document alone, a stated yes
         only if every juror's family is known.
         """
-        shared = int(self.found.sheet.shared[self.at])
         model = self.model
-        reported = model.same_family
-        if reported is None or shared in {NOTHING, reported}:
-            return None
-        if reported:
+        if model.same_family:
             known = all(family.family(one.model, one.vendor) for one in model.jurors)
             return "same model family: reported yes, but the models say no" if known else None
         own = model.generator
@@ -349,9 +310,7 @@ class AuditedVerdict:
     def against_all(self) -> str | None:
         """Check that a stated pass or fail has a vote, or that a known rule gives it."""
         votes = self.votes
-        if self.stated not in SIDES or not votes.known or self.found.says[self.at]:
-            return None
-        if votes.passes if self.stated is Decision.PASS else votes.fails:
+        if not votes.known or self.found.says[self.at]:
             return None
         ballots = self.verdict.ballots if "threshold" in self.set_by_you else ()
         if any(one.vote is not None and one.stated_pass is None for one in ballots):
@@ -376,6 +335,12 @@ class AuditedVerdict:
                 side = "pass" if ballot.stated_pass else "fail"
                 against = "" if line is None else f" against threshold {line:.3g}"
                 yield f"{ballot.id}: stated {side} with score {ballot.score:.3g}{against}"
+
+
+def mismatches(verdict: Verdict, found: Verdicts) -> Iterator[Mismatch]:
+    """Yield where a verdict's report disagrees with its own rule; ``found`` holds it alone."""
+    sure, doubts = at_sight(found)
+    return AuditedVerdict(lambda: verdict, found, 0).mismatches(int(sure[0] | doubts[0]))
 
 
 def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
@@ -460,7 +425,7 @@ def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
     doubts = (
         (by_quorum & (stated == INCONCLUSIVE), Breach.QUORUM),
         (by_rule, Breach.DECISION),
-        (decision & (sided == 0), Breach.AGAINST_ALL),
+        (decision & against, Breach.AGAINST_ALL),
         (asks, Breach.ESCALATION),
         (kin, Breach.SAME_FAMILY),
         (trim, Breach.TRIM),
