@@ -24,6 +24,7 @@ from reviewdesk.views.document import (
     plain,
     table,
 )
+from reviewdesk.views.jury import vote_words
 from reviewdesk.views.words import DESIGNS, MEANS, number, plural
 
 _HIDDEN = (
@@ -76,14 +77,13 @@ def _beside(heads: Sequence[Words], rows: Sequence[tuple[Words, ...]]) -> Table:
 
 def _facts(item: Item) -> Iterator[tuple[str, Words]]:
     row = item.row
-    votes = item.assessment.votes
     yield "decision", words.decision(item.assessment.decision)
     yield "score", number(item.assessment.score)
     agreement, band = row.agrees
     yield "agreement", number(agreement)
     yield "band", band or words.NONE
     yield "threshold", number(item.verdict.policy.threshold)
-    yield "votes", f"{votes.passes} of {votes.answered}, {votes.seated} seated"
+    yield "votes", vote_words(item.assessment)
     yield from ((WORDS[flag], "yes") for flag in row.flags)
 
 

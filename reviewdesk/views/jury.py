@@ -70,19 +70,24 @@ def decision(item: Item) -> tuple[Block, ...]:
         score += (Text(f" needs {policy.threshold:.2f}{mine}", Tone.MUTED),)
     if found.rule.used is not None:
         score += (Text(f" by {found.rule.used.value.replace('_', ' ')}", Tone.MUTED),)
-    votes = found.votes
     first += [score] if score else []
-    if found.labels:
-        counts = (f"{count} {label}" for label, count in found.labels.items())
-        first.append((outside(", ".join(counts), 400), f" of {plural(votes.seated, 'juror')}"))
-    elif not votes.answered:
-        first.append(f"no votes of {plural(votes.seated, 'juror')}")
-    else:
-        jurors = f", of {plural(votes.seated, 'juror')}" if votes.seated != votes.answered else ""
-        first.append(f"{votes.passes} of {plural(votes.answered, 'vote')} pass{jurors}")
+    first.append(vote_words(found))
     if silent := silent_words(found.seats):
         first.append(Text(silent, Tone.WARN))
     return Flow(tuple(first)), Flow(tuple(_agreement(found)))
+
+
+def vote_words(found: Assessment) -> Words:
+    """Return how the jurors voted, by their labels if they have some."""
+    votes = found.votes
+    jurors = plural(votes.seated, "juror")
+    if found.labels:
+        counts = (f"{count} {label}" for label, count in found.labels.items())
+        return outside(", ".join(counts), 400), f" of {jurors}"
+    if not votes.answered:
+        return f"no votes of {jurors}"
+    of = f", of {jurors}" if votes.seated != votes.answered else ""
+    return f"{votes.passes} of {plural(votes.answered, 'vote')} pass{of}"
 
 
 def _agreement(found: Assessment) -> list[Words]:
