@@ -96,6 +96,9 @@ class Guesser(TableShapes):
         self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
         self.command = command
         self.see = f"See how it would be read: reviewdesk map {command}"
+        if command != "-":
+            self.see = f"If this map is right: reviewdesk map {command} -o {command}.map.toml"
+            self.see += f" && reviewdesk open {command}"
         self.write = f"Say in a map what its columns hold: reviewdesk map {command}"
         self.has = f"(its columns: {listed(self.columns)})"
         self.made = {

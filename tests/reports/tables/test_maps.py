@@ -210,7 +210,7 @@ def test_a_proposed_map_reads_as_it_shows() -> None:
     source = Source.from_bytes("rows.jsonl", lines(*rows).encode())
     with pytest.raises(ReportError) as caught:
         read(source)
-    assert str(caught.value).endswith("reviewdesk map rows.jsonl")
+    assert str(caught.value).endswith("reviewdesk open rows.jsonl")
     made = propose(source)
     assert caught.value.details == made.text
     expected = [{"gpt": 0, "claude": 1}, {"gpt": 1, "claude": 1}]
