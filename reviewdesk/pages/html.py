@@ -40,7 +40,7 @@ from reviewdesk.views.jurors import jurors, rates
 from reviewdesk.views.overview import RunOverview, overview
 from reviewdesk.views.run import run, title
 from reviewdesk.views.whatif import what_if
-from reviewdesk.views.words import decision, moment, plural
+from reviewdesk.views.words import decision, label, moment, plural
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -115,7 +115,7 @@ def _entry(listed: ListedVerdict, *, full: bool) -> _Entry:
     said: list[Words] = [outside(item.verdict.id)] if named else []
     said.append(("judge ", decision(item.row.decision)))
     if item.row.label:
-        said.append(("label ", item.row.label.value))
+        said.append(("label ", label(item.row.label)))
     return _Entry(
         key=item.row.key,
         name=outside(item.verdict.test).text,

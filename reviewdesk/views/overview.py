@@ -36,7 +36,6 @@ from reviewdesk.views.words import plural
 
 _MOST_NAMES = 7
 _WRONG = "What the judge got wrong"
-_TRUTHS = {Truth.PASS: Tone.PASS, Truth.FAIL: Tone.FAIL}
 
 
 class RunOverview(Struct, frozen=True):
@@ -187,7 +186,7 @@ def _table(heads: Sequence[str], rows: Sequence[Row], caption: str) -> Table:
 
 
 def _row(row: QueueRow, truth: Truth | None, why: Words) -> Row:
-    label = () if truth is None else (Text(truth.value, _TRUTHS.get(truth, Tone.NOTE)),)
+    label = () if truth is None else (words.label(truth),)
     name = outside(row.test or row.id, 80)
     return Row((name, words.decision(row.decision), *label, why), link=f"verdict-{row.key}")
 

@@ -35,7 +35,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.words import NONE, decided, held, moment, money, number, plural
+from reviewdesk.views.words import NONE, TRUTHS, decided, held, moment, money, number, plural
 
 if TYPE_CHECKING:
     from reviewdesk.domain.gates.expect import GateQuestion
@@ -325,8 +325,8 @@ def question(found: RunAnswer) -> Document:
 RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}
 """The kinds of events that belong to re-runs, in words."""
 _KINDS = {**RERUNS, SUGGESTION: "an agent suggests", "improve": "step to a better panel"}
-_SIGHT: dict[Any, str] = {True: ", given blind", False: ", given open"}
-_SEEN: dict[Any, str] = {True: ", seen", False: ", not seen"}
+_SIGHT: dict[Any, str] = {True: ", blind", False: ", not blind"}
+_SEEN: dict[Any, str] = {True: ", response seen", False: ", response not seen"}
 
 
 def given(event: Event) -> tuple[Text, Text]:
@@ -351,7 +351,7 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
         many = detail.get("together")
         imported += f", with {many - 1:,} more" if isinstance(many, int) and many > 1 else ""
         closed = ", closed without an answer" if detail.get("closed") else ""
-        words.append(f" {one.label.value}{closed}{imported}{sight}")
+        words.append(f" {TRUTHS[one.label]}{closed}{imported}{sight}")
     if one.kind in {"undo", "redo"}:
         words += [": ", outside(detail.get("was") or "", 60)]
     if one.kind == "tags":

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK
 from reviewdesk.domain.labels.team import EDGE, AlternativeTest, Disagreement, TeamMember, TeamPage
-from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import PeopleErr
 from reviewdesk.views.document import (
@@ -23,13 +22,8 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.words import NONE, between, decision, interval, moment, number, plural
+from reviewdesk.views.words import NONE, between, decision, interval, label, moment, number, plural
 
-TRUTHS = {
-    Truth.PASS: Text("pass", Tone.PASS),
-    Truth.FAIL: Text("fail", Tone.FAIL),
-    Truth.UNSURE: Text("can't tell", Tone.NOTE),
-}
 _ALONE = (
     "No item has labels of two people yet. `open --double 20%` asks for a second opinion on about "
     "one labelled item in five."
@@ -123,10 +117,10 @@ def _disagreements(found: Sequence[Disagreement], *, blind: bool) -> Section:
         settled = item.adjudication
         truth: Words = NONE
         if settled is not None:
-            truth = (TRUTHS[settled.label], " by ", outside(settled.reviewer, 24))
+            truth = (label(settled.label), " by ", outside(settled.reviewer, 24))
         cells: tuple[Words, ...] = (
             outside(item.id, 60),
-            *(TRUTHS[said[name].label] if name in said else NONE for name in names),
+            *(label(said[name].label) if name in said else NONE for name in names),
             *(() if blind else (decision(item.decision),)),
             truth,
         )

@@ -5,7 +5,7 @@ from math import isinf
 from typing import Any
 
 from reviewdesk.domain.panel import samples
-from reviewdesk.domain.records import Design, Run
+from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import SLACK, CanonicalBallot, Decision
 from reviewdesk.domain.verdict import number as known_number
@@ -40,12 +40,28 @@ MEANS = {
 }
 """The items that labels of each design describe."""
 VOTES = {True: "pass", False: "fail", None: "no vote"}
-_TONES = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}
+TRUTHS = {
+    Truth.PASS: "pass",
+    Truth.FAIL: "fail",
+    Truth.UNSURE: "can't tell",
+    Truth.DISPUTED: "reviewers differ",
+}
+_TONES = {
+    Decision.PASS: Tone.PASS,
+    Decision.FAIL: Tone.FAIL,
+    Truth.PASS: Tone.PASS,
+    Truth.FAIL: Tone.FAIL,
+}
 
 
 def number(value: float | None, digits: int = 3, sign: str = "") -> str:
     """Return a figure with ``digits`` decimals, or a dash if it is undefined."""
     return NONE if value is None else f"{value:{sign}.{digits}f}"
+
+
+def label(truth: Truth) -> Text:
+    """Return a label as a reviewer reads it."""
+    return Text(TRUTHS[truth], _TONES.get(truth, Tone.NOTE))
 
 
 def interval(low: float | None, high: float | None, digits: int = 3, sign: str = "") -> str:

@@ -34,7 +34,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Feedback
 from reviewdesk.views.document import Tone
-from reviewdesk.views.words import decided, plural
+from reviewdesk.views.words import TRUTHS, decided, plural
 
 CLOSING = (
     "It then counts as wrong in the lower end of each interval that gates use, and as right in "
@@ -48,8 +48,8 @@ BECAUSE = "label.because"
 REASONS_MEANT = 1.0
 """Seconds after a refused label with reasons in which a digit gives no other label."""
 NO_RESPONSE = "The item has no response to judge"
+_GIVEN = (Truth.PASS, Truth.FAIL, Truth.UNSURE)
 PARTS = {"output": "The response", "alternative": "Response B", "input": "The input"}
-WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
 def _truth(action: str) -> Truth:
@@ -64,7 +64,7 @@ def confirm(core: Core, name: str) -> None:
         return
     item = core.item("label")
     if item is not None and _was_read(core, item, name):
-        question = f"Label {show_line(item.verdict.id, 80)} {WORDS[truth]}?"
+        question = f"Label {show_line(item.verdict.id, 80)} {TRUTHS[truth]}?"
         give = partial(_give, truth=truth, because=name == BECAUSE)
         core.ask_yes(question, "u takes it back.", partial(_if_still_there, core, item, give))
 
@@ -87,7 +87,7 @@ def _press(core: Core, truth: Truth, *, because: bool = False) -> None:
     if item is None:
         return
     if not core.guard.press(truth, core.late) and core.panes.readable:
-        core.say_here(f"{WORDS[truth]} ignored: too soon", Tone.WARN)
+        core.say_here(f"{TRUTHS[truth]} ignored: too soon", Tone.WARN)
         if because:
             # A digit right after it is meant for its reasons, and must not label.
             core.guard.stray()
@@ -113,7 +113,7 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
     key = core.keys.first(name)
     truth = _truth(name)
     again = f"Press {key}" if key else "Choose it again"
-    again += f" to label it {WORDS[truth]}."
+    again += f" to label it {TRUTHS[truth]}."
     if not core.panes.readable:
         core.choose_pane("item")
         core.say_here(f"The item is open. {again}", Tone.TEXT)
@@ -166,7 +166,7 @@ def _give(core: Core, item: Item, truth: Truth, *, because: bool = False) -> Non
         facts = {"blind": blind, "revealed_at": item.revealed_at, "seen": True, **more}
         known = {name: value for name, value in facts.items() if value is not None}
         act = Edit("label", key, known, truth, view=view)
-    _decide(core, item, act, WORDS[truth], saved)
+    _decide(core, item, act, TRUTHS[truth], saved)
     if because or (truth is Truth.FAIL and core.settings.tags_after_fail):
         open_reasons(core, item)
 
@@ -307,7 +307,7 @@ def _ask_for_selected(core: Core, truth: Truth) -> None:
         f"{unread:,} have not been read, which their labels say." * bool(unread),
         f"{undo} takes all back at once.",
     )
-    question = f"Label {plural(len(keys), 'verdict')} {WORDS[truth]}?"
+    question = f"Label {plural(len(keys), 'verdict')} {TRUTHS[truth]}?"
     given = partial(_label_selected, core, truth, keys)
     core.ask_yes(question, " ".join(filter(None, reasons)), given)
 
@@ -325,7 +325,7 @@ def _label_selected(core: Core, truth: Truth, keys: list[int]) -> None:
                 facts["blind"] = _is_blind(core, core.review.item(key))
         edits.append(Edit("label", key, facts, truth))
     act = replace(edits[0], view=core.review.view(), others=tuple(edits[1:]))
-    text = f"{WORDS[truth]}, {len(keys):,} verdicts"
+    text = f"{TRUTHS[truth]}, {len(keys):,} verdicts"
     write = Write(
         act, lambda _event: core.count(text), name=text, item=core.review.item(keys[0]),
         labels=True, decides=True, skips=frozenset(keys),
@@ -401,19 +401,19 @@ def _adjudicate(core: Core) -> None:
         core.say_here("nothing to adjudicate: no two people gave this item different labels")
         return
     name = show_line(item.verdict.id, 60)
-    given = ", ".join(f"{show_line(who, 24)} {WORDS[word]}" for who, word in said.items())
+    given = ", ".join(f"{show_line(who, 24)} {TRUTHS[word]}" for who, word in said.items())
 
     def chosen(place: int | None) -> None:
         if place is not None:
             form = PromptForm("Why, for", hint="enter alone gives no reason", name=name)
-            core.ask(form, partial(settle, [*WORDS][place]))
+            core.ask(form, partial(settle, _GIVEN[place]))
 
     def settle(truth: Truth, answer: FieldInput | None) -> None:
         """Save an adjudication as one event, unless the reason was left with escape."""
         if answer is None or not answer.given:
             core.say_here("nothing was adjudicated")
             return
-        mark = f"adjudicate {WORDS[truth]} {item.verdict.id}"
+        mark = f"adjudicate {TRUTHS[truth]} {item.verdict.id}"
 
         def saved(_event: object) -> None:
             core.count(mark)
@@ -425,8 +425,8 @@ def _adjudicate(core: Core) -> None:
         core.say(f"{mark}: every label is kept; {core.keys.first('undo')} takes it back")
 
     title = f"What did {name} deserve? {given}"
-    lines = [f"{core.keys.first(f'label.{truth}')}  {word}" for truth, word in WORDS.items()]
-    keys = {key: at for at, word in enumerate(WORDS) for key in core.keys.keys(f"label.{word}")}
+    lines = [f"{core.keys.first(f'label.{truth}')}  {TRUTHS[truth]}" for truth in _GIVEN]
+    keys = {key: at for at, word in enumerate(_GIVEN) for key in core.keys.keys(f"label.{word}")}
     core.ask(choice(title, lines, keys), chosen)
 
 
@@ -457,7 +457,7 @@ def show_agreement(core: Core, _argument: str = "") -> None:
 
 
 VERBS: dict[str, Verb] = {
-    **{f"label.{truth}": partial(_press, truth=truth) for truth in WORDS},
+    **{f"label.{truth}": partial(_press, truth=truth) for truth in _GIVEN},
     BECAUSE: partial(_press, truth=Truth.FAIL, because=True),
     "defer": _defer,
     "select": _select,

@@ -17,7 +17,7 @@ from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Piece, cells, clip, clip_middle, cut, inline, line, pad
 from reviewdesk.app.widgets.lines import drawn_lines, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
-from reviewdesk.domain.records import QueueRow, Truth
+from reviewdesk.domain.records import QueueRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import glossary
@@ -33,7 +33,7 @@ from reviewdesk.views.document import (
     Tone,
 )
 from reviewdesk.views.glossary import FLAG_TERMS
-from reviewdesk.views.words import bare
+from reviewdesk.views.words import TRUTHS, bare
 
 DECISIONS: dict[str | None, tuple[str, str]] = {
     "pass": ("pass", Ink.PASS),
@@ -175,13 +175,6 @@ def _says_more(row: QueueRow) -> bool:
     return bare(row.test) not in bare(row.id)
 
 
-TRUTHS: dict[Truth | None, str] = {
-    None: "no label",
-    Truth.PASS: "pass",
-    Truth.FAIL: "fail",
-    Truth.UNSURE: "can't tell",
-    Truth.DISPUTED: "reviewers differ",
-}
 CAME_OUT: dict[Decision | None, str] = {
     Decision.PASS: "the panel passes it",
     Decision.FAIL: "the panel fails it",
@@ -208,7 +201,8 @@ SIGNS: tuple[tuple[Piece, str], ...] = tuple(
 
 def legend() -> Document:
     """Return all signs, grouped by the place where they appear."""
-    labels = [(LABELS[truth], text) for truth, text in TRUTHS.items()]
+    labels = [(LABELS[None], "no label")]
+    labels += [(LABELS[truth], text) for truth, text in TRUTHS.items()]
     labels += [
         (DEFERRED, "deferred"),
         (NOT_TOLD, "labelled by another, shown once you label or reveal it"),

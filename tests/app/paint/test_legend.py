@@ -12,18 +12,11 @@ import reviewdesk
 from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import strip_lines
-from reviewdesk.app.widgets.queue_list import (
-    CAME_OUT,
-    DECISIONS,
-    FLAGS,
-    SIGNS,
-    TRUTHS,
-    label_mark,
-    legend,
-)
+from reviewdesk.app.widgets.queue_list import CAME_OUT, DECISIONS, FLAGS, SIGNS, label_mark, legend
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import Calibration, Design, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.views.words import TRUTHS
 from tests.app.appkit import open_run, report, verdict
 from tests.app.reviewkit import session_of
 from tests.helpers import figures_of
@@ -60,7 +53,7 @@ def test_every_flag_is_there_with_its_meaning() -> None:
 def test_every_label_mark_is_there_in_its_ink(label: Truth | None, deferred: bool) -> None:
     row = QueueRow(1, "id", "test", None, None, None, None, Flag(0), "", False, label, deferred)
     mark, ink = label_mark(row)
-    said = "deferred" if label is None and deferred else TRUTHS[label]
+    said = "deferred" if label is None and deferred else TRUTHS[label] if label else "no label"
     wanted = f"  {mark} {said}"
     lines = [content.pad_left(2) for content in document_lines(legend(), 200)]
     [line] = [content for content in lines if wanted in content.plain]
