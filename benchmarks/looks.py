@@ -15,7 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from coverage import PROCESSES, SIZE, Process, Run
 
-from reviewdesk.domain.labels.answers import ConfidenceSequence, DrawnGroup, Learned, shares
+from reviewdesk.domain.labels.confidence_sequence import (
+    ConfidenceSequence,
+    DrawnGroup,
+    Learned,
+    shares,
+)
 from reviewdesk.domain.labels.question import PLANNED
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.stats.figures import Part

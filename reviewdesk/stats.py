@@ -5,7 +5,7 @@ Each says in its docstring what it computes, what is undefined, and where it com
 
 from reviewdesk.desk.live.panel import aggregate
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.audit.trail import remarks
+from reviewdesk.domain.assessment.trail import remarks
 from reviewdesk.domain.jury.family import family, same_family
 from reviewdesk.domain.jury.label_rules import Supermajority, label_vote, supermajority
 from reviewdesk.domain.jury.rules import (

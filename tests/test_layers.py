@@ -17,8 +17,8 @@ PACKAGE = ROOT / "reviewdesk"
 NUMPY = {
     "domain/archive.py",
     "domain/assessment/assess.py",
-    "domain/audit/mismatches.py",
-    "domain/audit/trail.py",
+    "domain/assessment/mismatches.py",
+    "domain/assessment/trail.py",
     "domain/gates/such_items.py",
     "domain/jurors/bias.py",
     "domain/jurors/drift.py",
@@ -43,7 +43,7 @@ NUMPY = {
     "domain/stats/clusters.py",
     "domain/stats/dense.py",
     "domain/stats/reliability.py",
-    "domain/labels/answers.py",
+    "domain/labels/confidence_sequence.py",
     "domain/whatif.py",
 }
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""

@@ -22,8 +22,8 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.store import reviewers
-from reviewdesk.store.audit import NOT_HERE
 from reviewdesk.store.connect import writing
+from reviewdesk.store.verification import NOT_HERE
 from tests.desk.archive.archivekit import Here, verdicts, write_parts
 from tests.helpers import load, mark, numbered, open_desk, tag
 from tests.live.server import Server

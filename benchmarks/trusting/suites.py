@@ -56,7 +56,7 @@ WRONG = (
         "    if _is_suspect(shown):\n", "    if not text:\n", "tests/test_untrusted.py",
     ),
     WrongProgram(
-        "verify reads no hashes", "store/audit.py",
+        "verify reads no hashes", "store/verification.py",
         "_record_problems, _chain_problems,", "_record_problems,",
         "tests/store/test_log_audit.py::test_an_attack_is_detected",
     ),
@@ -93,12 +93,12 @@ WRONG = (
         "tests/desk/test_repair.py",
     ),
     WrongProgram(
-        "verify does not read SQLite's own tables", "store/audit.py",
+        "verify does not read SQLite's own tables", "store/verification.py",
         "found[kind, name] = f\"", "found[kind, name] = \"\" and f\"",
         "tests/store/test_trust_root.py::test_a_table_that_was_redefined_is_named_and_not_opened",
     ),
     WrongProgram(
-        "the small tables have no hashes", "store/audit.py",
+        "the small tables have no hashes", "store/verification.py",
         "        if stated.get(table) != now.get(table):\n", "        if stated is now:\n",
         "tests/store/test_table_hashes.py",
     ),

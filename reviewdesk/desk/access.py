@@ -18,9 +18,9 @@ def info(desk: Desk) -> dict[str, Any]:
     Each chain of its log is named with the number of its events and the hash of the last.
     """
     from reviewdesk.desk.backups import newest
-    from reviewdesk.store.audit import desk_facts
     from reviewdesk.store.connect import reading
     from reviewdesk.store.reviewers import ends
+    from reviewdesk.store.verification import desk_facts
 
     facts = desk_facts(desk.conn, desk.path)
     who = {"access": access(desk.path), "reviewer": desk.reviewer}

@@ -19,7 +19,7 @@ from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.files import check_target
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
-from reviewdesk.store import audit, events, repair, runs
+from reviewdesk.store import events, repair, runs, verification
 from reviewdesk.store.backup import back_up, copy_into, is_in_use
 from reviewdesk.store.connect import connect, connect_read_only, explained, fold, reading, writing
 from reviewdesk.store.load import ingest
@@ -131,8 +131,8 @@ def _copy_made(desk: Desk, target: Path, go_on: Callable[[], bool]) -> None:
 
 def _problems(conn: Connection) -> list[str]:
     """Return the problems of a backup; a run that must be loaded again is not a problem."""
-    found = audit.verify(conn).problems
-    return [problem for problem in found if not problem.endswith(audit.NOT_HERE)]
+    found = verification.verify(conn).problems
+    return [problem for problem in found if not problem.endswith(verification.NOT_HERE)]
 
 
 # Putting a backup back
@@ -243,15 +243,15 @@ def repair_desk(
             runs.cover_old(conn, at)
             runs.tag_verdicts(conn)
             ingest.rebuild(conn)
-        problems = [*audit.run_problems(conn)]
+        problems = [*verification.run_problems(conn)]
         broken = sorted({key for key, _ in problems if key is not None})
-        gone = (text.removesuffix(audit.NOT_HERE) for key, text in problems if key is None)
+        gone = (text.removesuffix(verification.NOT_HERE) for key, text in problems if key is None)
         lost += [
             f"{run}could not be read; load its report again, and its labels are there"
             for run in gone
             if not any(line.startswith(run) for line in lost)
         ]
-        plans = sorted({plan for plan, _ in audit.rerun_problems(conn) if plan is not None})
+        plans = sorted({plan for plan, _ in verification.rerun_problems(conn) if plan is not None})
         lost += _give_up(conn, broken, target, replaced=replaced)
         with writing(conn):
             repair.drop(conn, broken, plans)
@@ -262,7 +262,7 @@ def repair_desk(
                 out.writelines(json.dumps(row).encode() + b"\n" for row in rows)
             lost.append(f"{labels}: {len(rows)} labels of these events; labels import takes them")
         names = tuple(run.name for run in runs.all_runs(conn))
-        head = audit.head(conn)
+        head = verification.head(conn)
         fold(conn)
     return Repaired(target, head, int(head.partition(":")[0]), names, tuple(lost))
 

@@ -27,8 +27,7 @@ from reviewdesk.domain.records import (
 )
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError, UsageError
 from reviewdesk.file_output import is_desk
-from reviewdesk.store import audit, events, queue, reviewers, runs, verdicts
-from reviewdesk.store.audit import CheckedCall, Verification
+from reviewdesk.store import events, queue, reviewers, runs, verdicts, verification
 from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     BUSY_SECONDS,
@@ -44,6 +43,7 @@ from reviewdesk.store.connect import (
 from reviewdesk.store.queue import RunLabels
 from reviewdesk.store.reviewers import checked_name
 from reviewdesk.store.schema import is_current, migrate
+from reviewdesk.store.verification import CheckedCall, Verification
 
 if TYPE_CHECKING:
     from reviewdesk.desk import loading
@@ -61,7 +61,7 @@ def found_damage(fault: Exception, *paths: Path) -> DeskError | None:
     for path in filter(is_desk, [one.resolve() for one in paths]):
         try:
             with connect_read_only(path) as conn:
-                problems = audit.verify(conn).problems
+                problems = verification.verify(conn).problems
         except DeskError as error:
             return error
         if problems:
@@ -140,7 +140,7 @@ class Desk:
         self.read_only = self.conn.read_only
         try:
             with explained(path):
-                audit.refuse_harmful(self.conn, path)
+                verification.refuse_harmful(self.conn, path)
                 migrate(self.conn, path, self.at())
                 if only is not None:
                     runs.show_only(self.conn, only)
@@ -220,7 +220,7 @@ class Desk:
         return self.clock().isoformat(timespec="milliseconds")
 
     def head(self) -> str:
-        return audit.head(self.conn)
+        return verification.head(self.conn)
 
     @contextmanager
     def one_moment(self, done: Sequence[Applied] = ()) -> Iterator[None]:
@@ -406,7 +406,7 @@ class Desk:
             reviewers.save_view(self.conn, run.key, self.reviewer, view)
 
     def verify(self, expected: str | None = None, full: CheckedCall | None = None) -> Verification:
-        return audit.verify(self.conn, expected, full)
+        return verification.verify(self.conn, expected, full)
 
     def backup(self, target: Path) -> None:
         """Copy the complete desk to ``target``, including the write-ahead log."""
@@ -440,7 +440,7 @@ def verify(
     """Verify a desk file, also one that ``Desk`` refuses to open; it is migrated only if whole."""
     path = existing(path)
     with closing(connect(path)) as conn, explained(path):
-        found = audit.layout_problems(conn)
+        found = verification.layout_problems(conn)
     if found[0]:
         return Verification(False, 0, "", tuple(found[0] + found[1]))
     try:

@@ -16,7 +16,6 @@ from msgspec.structs import asdict
 from reviewdesk.domain.labels.chain import DESK, ChainProblem, checked
 from reviewdesk.domain.records import COLUMNS, ChainEvent, View
 from reviewdesk.errors import DeskError, UsageError
-from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import (
     ExplainedConnection,
     connect_read_only,
@@ -30,6 +29,7 @@ from reviewdesk.store.connect import (
 )  # fmt: skip
 from reviewdesk.store.events import IN_ORDER, NewEvent, append, changed_items, desk_id, follow
 from reviewdesk.store.schema import VERSION
+from reviewdesk.store.verification import refuse_harmful
 
 _LONGEST_NAME = 1_000
 

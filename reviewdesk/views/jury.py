@@ -15,7 +15,7 @@ from reviewdesk.domain.assessment.result import (
     State,
     silent_words,
 )
-from reviewdesk.domain.audit.trail import Trail, remarks, trail
+from reviewdesk.domain.assessment.trail import Trail, remarks, trail
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, own_share, stand_in
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import SLACK, Ballot, Band, Decision, Policy, Strategy

@@ -16,9 +16,9 @@ from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.store import schema
-from reviewdesk.store.audit import NOT_HERE
 from reviewdesk.store.connect import APPLICATION_ID
 from reviewdesk.store.repair import carry
+from reviewdesk.store.verification import NOT_HERE
 from tests.helpers import Clock, load, mostly_slow, numbered, open_desk, source
 
 PAGE = 16384

@@ -13,7 +13,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
-from reviewdesk.store import audit
+from reviewdesk.store import verification
 from tests.docs.pages import DOCS
 from tests.helpers import load, open_desk, report, set_back, undraw_contents, verdict
 
@@ -78,4 +78,4 @@ def test_a_desk_of_the_schema_before_gets_the_views_when_it_is_opened(desk: Desk
     set_back(desk.conn, "draw_contents")
     with closing(open_desk(desk.path)) as again:
         assert {view: columns(again, view) for view in VIEWS} == made
-        assert audit.layout_problems(again.conn) == ([], [])
+        assert verification.layout_problems(again.conn) == ([], [])

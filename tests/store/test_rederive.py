@@ -16,7 +16,7 @@ from reviewdesk.domain.labels.chain import STANDING
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run import window
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store import audit, events, schema
+from reviewdesk.store import events, schema, verification
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load import rederive
 from tests.helpers import (
@@ -122,7 +122,7 @@ def test_it_equals_a_fresh_load_but_for_the_draw(
             assert row.pop("contents") is None
             assert before.pop("contents") is not None
             assert row | {"notes": ""} == before | {"notes": ""}
-        assert audit.objects(desk.conn) == audit.layout()
+        assert verification.objects(desk.conn) == verification.layout()
         assert desk.verify().ok
         assert not desk.conn.in_transaction
 
@@ -209,7 +209,7 @@ def older(tmp_path: Path) -> Older:
         conn.execute("PRAGMA user_version=3")
         conn.execute("DELETE FROM migrations WHERE rowid > 3")
         rows = conn.execute("SELECT * FROM label_events ORDER BY key")
-        return Older(desk.path, [tuple(row) for row in rows], audit.head(conn))
+        return Older(desk.path, [tuple(row) for row in rows], verification.head(conn))
 
 
 def test_an_older_desk_is_whole_after_the_migration(older: Older) -> None:
@@ -219,7 +219,7 @@ def test_an_older_desk_is_whole_after_the_migration(older: Older) -> None:
     assert same == older.log
     assert counted[2:5] == ("@desk", 1, "counted")
     assert covered[2:5] == ("@desk", 2, "run")
-    assert audit.objects(desk.conn) == audit.layout()
+    assert verification.objects(desk.conn) == verification.layout()
     assert older.path.with_name("desk.db.schema-3.backup").exists()
 
 

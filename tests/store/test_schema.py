@@ -10,11 +10,10 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import overview, tallies
-from reviewdesk.domain.query.completion import Vocabulary, complete
-from reviewdesk.domain.query.filter import parse_filter
+from reviewdesk.domain.query.filter import Vocabulary, complete, parse_filter
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
-from reviewdesk.store import audit, connect, schema
+from reviewdesk.store import connect, schema, verification
 from reviewdesk.store.connect import APPLICATION_ID
 from reviewdesk.store.measures import unknown_ballots
 from reviewdesk.views.json.review import run_line
@@ -67,7 +66,7 @@ def test_an_older_desk_is_backed_up_then_brought_up_to_date(
     desk.close()
 
     version = colours(monkeypatch)
-    audit.layout.cache_clear()
+    verification.layout.cache_clear()
     desk = open_desk(path)
     assert desk.conn.execute("PRAGMA user_version").fetchone()[0] == version
     assert desk.conn.execute("SELECT count(*) FROM colours").fetchone()[0] == 0
@@ -79,7 +78,7 @@ def test_an_older_desk_is_backed_up_then_brought_up_to_date(
     assert backup.execute("SELECT count(*) FROM label_events").fetchone()[0] == 2
     backup.close()
     monkeypatch.undo()
-    audit.layout.cache_clear()
+    verification.layout.cache_clear()
 
 
 def test_a_migration_that_fails_changes_nothing(

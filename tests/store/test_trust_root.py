@@ -17,7 +17,7 @@ from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.domain.run.digest import RULES
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import DeskError, Ended, UsageError
-from reviewdesk.store import audit, connect, events, reruns, runs
+from reviewdesk.store import connect, events, reruns, runs, verification
 from reviewdesk.store.connect import writing
 from reviewdesk.store.load import rederive
 from reviewdesk.system import signals
@@ -209,7 +209,7 @@ def test_an_older_desk_is_covered_and_its_heads_stay_valid(tmp_path: Path) -> No
         desk.conn.execute("UPDATE runs SET content = NULL WHERE key = 1")
         drop_label_state(desk.conn)
         uncover(desk.conn)
-        head = audit.head(desk.conn)
+        head = verification.head(desk.conn)
         set_back(desk.conn, "keep_label_state")
     assert head.startswith("1:")
     with closing(open_desk(path)) as desk:
@@ -293,7 +293,7 @@ def test_a_log_without_end_is_stopped_where_its_head_is_read(
         connect.connect_read_only(path) as conn,
         connect.explained(path),
     ):
-        audit.head(conn)
+        verification.head(conn)
 
 
 @pytest.mark.parametrize("table", ["label_events", "bodies", "runs"])
@@ -399,10 +399,10 @@ def test_a_huge_text_is_one_sentence(path: Path) -> None:
 
 
 def test_the_layout_hash_is_that_of_the_newest_version(path: Path) -> None:
-    """A migration changes it: put the hash that this shows into ``audit.LAYOUT_HASH``."""
-    assert audit.layout_hash(audit.layout()) == audit.LAYOUT_HASH
+    """A migration changes it: put the hash that this shows into ``verification.LAYOUT_HASH``."""
+    assert verification.layout_hash(verification.layout()) == verification.LAYOUT_HASH
     with closing(open_desk(path)) as desk:
-        assert audit.objects(desk.conn) == audit.layout()
+        assert verification.objects(desk.conn) == verification.layout()
 
 
 def test_a_name_with_other_spaces_is_the_same_person(tmp_path: Path) -> None:

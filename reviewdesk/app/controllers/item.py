@@ -30,7 +30,7 @@ from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel.rerun import RerunResult, outcome
-from reviewdesk.domain.query.completion import condition
+from reviewdesk.domain.query.filter import condition
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags

@@ -39,7 +39,7 @@ from reviewdesk.desk import Desk, files
 from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
-from reviewdesk.domain.query.completion import Completion, Option
+from reviewdesk.domain.query.filter import Completion, Option
 from reviewdesk.domain.records import Loaded, QueueRow, Run, Truth, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.methods import FigureMethod

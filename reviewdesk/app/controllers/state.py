@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
-from reviewdesk.domain.query.completion import Completion
-from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
+from reviewdesk.domain.query.filter import MIXED, Completion, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
 from reviewdesk.domain.records import (
     Blocker,

@@ -12,13 +12,7 @@ from reviewdesk.app.controllers.state import Completer, Session
 from reviewdesk.app.keys.actions import THEMES, Action
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
-from reviewdesk.domain.query.completion import (
-    Completion,
-    Option,
-    Vocabulary,
-    complete,
-    complete_order,
-)
+from reviewdesk.domain.query.filter import Completion, Option, Vocabulary, complete, complete_order
 from reviewdesk.errors import UsageError
 
 

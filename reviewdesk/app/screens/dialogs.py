@@ -46,7 +46,7 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.widgets.lines import Bar, Pane, harmless
 from reviewdesk.app.widgets.queue_list import legend
-from reviewdesk.domain.query.completion import Completion
+from reviewdesk.domain.query.filter import Completion
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Document
 

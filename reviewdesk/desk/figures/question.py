@@ -128,7 +128,7 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
     asked = question(desk, run)
     if asked is None:
         return None
-    from reviewdesk.domain.labels.answers import answer as answered
+    from reviewdesk.domain.labels.confidence_sequence import answer as answered
 
     with reading(desk.conn):
         items = _items(desk, run, asked)

@@ -9,8 +9,7 @@ from time import sleep
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team import claims
 from reviewdesk.domain.labels.chain import DESK
-from reviewdesk.domain.query.completion import Vocabulary
-from reviewdesk.domain.query.filter import expand_filter, parse_filter, parse_order
+from reviewdesk.domain.query.filter import Vocabulary, expand_filter, parse_filter, parse_order
 from reviewdesk.domain.records import Run, TagCount
 from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
 from reviewdesk.errors import BusyError, NotFoundError, UsageError

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 from msgspec.structs import replace
 
+from reviewdesk.domain.assessment.mismatches import mismatches
 from reviewdesk.domain.assessment.result import (
     AgreementPair,
     Assessment,
@@ -17,7 +18,6 @@ from reviewdesk.domain.assessment.result import (
     State,
     Values,
 )
-from reviewdesk.domain.audit.mismatches import mismatches
 from reviewdesk.domain.jury.family import bias_warning, family, relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import vote_record

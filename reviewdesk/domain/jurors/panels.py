@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.jurors.facts import Added, Difference, PanelWorth, SubPanel, design
 from reviewdesk.domain.jurors.strata import Labels, compare, panel_votes, voted, votes_of
 from reviewdesk.domain.jury.panels import Panels, without
-from reviewdesk.domain.query.completion import condition
+from reviewdesk.domain.query.filter import condition
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns, Floats, Small
 from reviewdesk.domain.run.packing import NOTHING

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, to_builtins
 
+from reviewdesk.domain.assessment.mismatches import breaches
 from reviewdesk.domain.assessment.result import Breach, Flag
-from reviewdesk.domain.audit.mismatches import breaches
 from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS
 from reviewdesk.domain.jury.scores import BAND_OF
 from reviewdesk.domain.jury.sheet import Policies, read_sheet

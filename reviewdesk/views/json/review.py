@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import fields
 
 from reviewdesk.domain.assessment.result import Assessment, Breach, Flag, ballot_counts
-from reviewdesk.domain.audit.trail import remarks, trail
+from reviewdesk.domain.assessment.trail import remarks, trail
 from reviewdesk.domain.jurors.facts import Difference
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped

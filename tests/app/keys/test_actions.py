@@ -24,7 +24,7 @@ from reviewdesk.app.keys.commands import (
 )
 from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.screens.review import DeskScreen
-from reviewdesk.domain.query.completion import Option
+from reviewdesk.domain.query.filter import Option
 from reviewdesk.errors import UsageError
 from tests.app.appkit import SMALL, Stage, showing, verdict
 

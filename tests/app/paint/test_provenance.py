@@ -10,7 +10,7 @@ from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.audit.trail import trail
+from reviewdesk.domain.assessment.trail import trail
 from reviewdesk.domain.panel.hash import verdict_panel_hash
 from reviewdesk.domain.records import Item
 from reviewdesk.views.jury import provenance

@@ -18,7 +18,7 @@ from reviewdesk.errors import ChainError, DeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
-from reviewdesk.store import audit, events
+from reviewdesk.store import events, verification
 from reviewdesk.store.connect import connect_read_only
 from tests.desk.team.sharekit import COUNT, NAMES, act, all_hold_alike, copied, open_on, state, take
 from tests.helpers import load, numbered, open_desk, unguarded, without_counters
@@ -268,7 +268,7 @@ def test_older_events_count_as_their_place_in_the_log_of_their_desk(desks: dict[
     without_counters(desks["a"])
     without_counters(desks["b"])
     with connect_read_only(desks["a"]) as conn:
-        head = audit.head(conn)
+        head = verification.head(conn)
     with pytest.raises(DeskError, match="made by an older reviewdesk"):
         take(desks["c"], desks["a"])
     assert verify(desks["b"]).ok

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag, State
-from reviewdesk.domain.audit.trail import Trail, remarks, trail
+from reviewdesk.domain.assessment.trail import Trail, remarks, trail
 from reviewdesk.domain.jury.scores import closeness
 from reviewdesk.domain.verdict import Band, Decision, Rounding, Status, Strategy
 from tests.domain.bodies import MODELS, assessed, bodies, body, juror, maybe, panel, read, values
@@ -445,7 +445,7 @@ def test_every_ballot_has_one_state_by_the_rule_that_decided(value: dict[str, An
 
 
 def test_the_trail_keeps_the_trimmed_mean_of_any_rule() -> None:
-    from reviewdesk.domain.audit.trail import trail
+    from reviewdesk.domain.assessment.trail import trail
 
     verdict = read(panel(*SCORES, threshold=0.7, quorum=0.6))
     # .78, .81 and .84 are left.

@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.audit.trail import remarks
+from reviewdesk.domain.assessment.trail import remarks
 from reviewdesk.domain.run.window import RunTally, WindowReader
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif import outcomes, whole

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.answers import BLOCK, answer
+from reviewdesk.domain.labels.confidence_sequence import BLOCK, answer
 from reviewdesk.domain.labels.question import (
     Given,
     QuestionItems,

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.answers import FLOOR, ConfidenceSequence, DrawnGroup, Learned, shares
+from reviewdesk.domain.labels.confidence_sequence import (
+    FLOOR,
+    ConfidenceSequence,
+    DrawnGroup,
+    Learned,
+    shares,
+)
 
 Session = Iterator[tuple[ConfidenceSequence, float]]
 

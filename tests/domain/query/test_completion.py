@@ -4,17 +4,15 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.result import MEANINGS, SHORT, Flag
 from reviewdesk.domain.query import words
-from reviewdesk.domain.query.completion import (
+from reviewdesk.domain.query.filter import (
+    ORDERS,
     Completion,
+    FilterError,
     Option,
     Vocabulary,
     complete,
     complete_order,
     condition,
-)
-from reviewdesk.domain.query.filter import (
-    ORDERS,
-    FilterError,
     expand_filter,
     parse_filter,
     parse_order,

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.result import SHORT, Flag
 from reviewdesk.domain.query import words
-from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.query.filter import (
     DEEPEST,
     EXAMPLE,
@@ -17,6 +16,7 @@ from reviewdesk.domain.query.filter import (
     Part,
     Piece,
     Term,
+    condition,
     expand_filter,
     hidden_order,
     parse_filter,

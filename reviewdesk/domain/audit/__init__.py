@@ -1,1 +1,0 @@
-"""Checks of a report against its own rules."""
