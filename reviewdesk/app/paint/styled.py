@@ -291,7 +291,7 @@ def cut_below(rows: Lines, most: int, width: int) -> Lines:
     if not most or len(rows) <= most:
         return rows
     last = rows[most - 1].rstrip() + line((f" {ELLIPSIS}", Ink.MUTED))
-    return [*rows[: most - 1], cut(last, width)]
+    return [*rows[: most - 1], cut_words(last, width)]
 
 
 def cut_apart(names: Sequence[Content], width: int, *, tail: bool) -> list[Content]:
