@@ -80,7 +80,7 @@ def _facts(item: Item) -> Iterator[tuple[str, Words]]:
     yield "decision", words.decision(item.assessment.decision)
     yield "score", number(item.assessment.score)
     agreement, band = row.agrees
-    yield "agreement", number(agreement)
+    yield "agreement", words.agreement(agreement)
     yield "band", band or words.NONE
     yield "threshold", number(item.verdict.policy.threshold)
     yield "votes", vote_words(item.assessment)

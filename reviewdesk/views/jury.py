@@ -106,7 +106,7 @@ def _agreement(found: Assessment) -> list[Words]:
 
 
 def _agreement_words(band: Band | None, value: float | None) -> list[str | Text]:
-    figure = "" if value is None else f"{min(1.0, max(0.0, value)):.2f}"
+    figure = "" if value is None else words.agreement(value)
     if band is None:
         return [figure or words.NONE]
     word = Text(band.value, Tone.WARN if band is Band.LOW else Tone.TEXT)

@@ -35,7 +35,17 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.words import NONE, TRUTHS, decided, held, moment, money, number, plural
+from reviewdesk.views.words import (
+    NONE,
+    TRUTHS,
+    agreement,
+    decided,
+    held,
+    moment,
+    money,
+    number,
+    plural,
+)
 
 if TYPE_CHECKING:
     from reviewdesk.domain.gates.expect import GateQuestion
@@ -55,9 +65,9 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
         return (f"{mark:9}  ", *names)
     flags = in_words(row.flags)
     made = NONE if row.decision is None else decided(Decision(row.decision))
-    agreement, band = row.agrees
+    agrees, band = row.agrees
     facts = (
-        f"{mark:9} {made:12} {number(row.score, 2):>5} {number(agreement, 2):>6} {band or NONE:6}  "
+        f"{mark:9} {made:12} {number(row.score, 2):>5} {agreement(agrees):>6} {band or NONE:6}  "
     )
     return (facts, *names, f"  [{flags}]" if flags else "")
 

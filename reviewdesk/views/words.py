@@ -59,6 +59,11 @@ def number(value: float | None, digits: int = 3, sign: str = "") -> str:
     return NONE if value is None else f"{value:{sign}.{digits}f}"
 
 
+def agreement(value: float | None) -> str:
+    """Return an agreement as people read it, from 0 to 1, or a dash if it is undefined."""
+    return number(None if value is None else min(1.0, max(0.0, value)), 2)
+
+
 def label(truth: Truth) -> Text:
     """Return a label as a reviewer reads it."""
     return Text(TRUTHS[truth], _TONES.get(truth, Tone.NOTE))

@@ -66,7 +66,7 @@ def test_every_surface_holds_the_same_facts(tmp_path: Path, surface: str) -> Non
     for fact in (
         "PASS", "0.850 needs 0.70 by trimmed mean", "4 of 5 votes pass", "label pass",
         "trimmed low · DISSENT", "judge-4 thinks so", "trimmed mean −1 0.850 pass", "forty-two",
-        "✗ fail", "length: too long", "given blind", "look at the date", "the answer is right",
+        "✗ fail", "length: too long", "label pass, blind", "look at the date", "the answer is right",
         "what would turn this pass", "breakdown: tolerates 1 of 5, breaks at 2",
     ):  # fmt: skip
         assert fact in text.replace("fail:", "fail"), fact

@@ -20,7 +20,7 @@ from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import ReviewDeskError
-from reviewdesk.views import glossary
+from reviewdesk.views import glossary, words
 from reviewdesk.views.document import (
     Block,
     Document,
@@ -132,7 +132,7 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     agreement: list[Piece] = [("low " if low else "    ", Ink.WARN)]
     if wide:
         figure = "" if band else "-"
-        figure = figure if value is None else f"{min(1.0, max(0.0, value)):.2f}"
+        figure = figure if value is None else words.agreement(value)
         tone = Ink.MUTED if band is None else _BANDS[band]
         agreement = [(f"{figure:>5}", Ink.TEXT), (f" {band or '':<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1
