@@ -64,9 +64,9 @@ def test_every_surface_holds_the_same_facts(tmp_path: Path, surface: str) -> Non
     text = words(SURFACES[surface](verdict(found)))
     # Of .1, .8, .85, .9 and .95 the ends go: (.8 + .85 + .9) / 3 = .85; 4 of 5 are over .7.
     for fact in (
-        "PASS", "0.850 needs 0.70 by trimmed mean", "4 of 5 votes pass", "label pass",
+        "PASS", "0.850 needs 0.70 by trimmed mean", "4 of 5 votes pass", "label pass, blind",
         "trimmed low · DISSENT", "judge-4 thinks so", "trimmed mean −1 0.850 pass", "forty-two",
-        "✗ fail", "length: too long", "label pass, blind", "look at the date", "the answer is right",
+        "✗ fail", "length: too long", "look at the date", "the answer is right",
         "what would turn this pass", "breakdown: tolerates 1 of 5, breaks at 2",
     ):  # fmt: skip
         assert fact in text.replace("fail:", "fail"), fact
