@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain.jurors.tries import cells, level, try_verdict
+from reviewdesk.domain.labels.improve import TryVerdict, cells, level, try_verdict
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.domain.labels.split import TryVerdict
 
 DESKS = 2_000
 TRIES = 10

@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk.live.batch import BatchListener, Order
-from reviewdesk.domain.panel.turnout import ConsentPlan
+from reviewdesk.desk.live.batch import Order
+from reviewdesk.domain.panel.turnout import ConsentPlan, Listener
 from reviewdesk.live.records import Clock as LiveClock
 from reviewdesk.live.records import Request, Response, Transport, calls_for
 from reviewdesk.live.session import World
@@ -174,7 +174,7 @@ class Consent:
         return self.agrees
 
 
-YES = BatchListener(agreed=lambda _: True)
+YES = Listener(agreed=lambda _: True)
 
 
 @dataclass(frozen=True)

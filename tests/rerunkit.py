@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live.rerun import ReadyRerun, RerunListener, RerunOrder, carry_out, survey
+from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder, carry_out, survey
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.rerun import Rerun, RerunRequest, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.panel.turnout import Listener, LiveProgress
 from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.live.records import Transport
 from reviewdesk.live.session import World
@@ -46,7 +46,7 @@ async def run(
         came(ballot)
 
     world = World(environment, FakeClock(), lambda: transport or HttpTransport())
-    return await carry_out(desk, found, RerunListener(ballot_came, told), world)
+    return await carry_out(desk, found, Listener(came=ballot_came, told=told), world)
 
 
 async def carried(

@@ -29,7 +29,7 @@ from reviewdesk.cli.terminal import can_ask
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.improve.split import make_split, split_labels
-from reviewdesk.domain.labels.split import SplitLabels, WrittenCandidate
+from reviewdesk.domain.labels.improve import SplitLabels, WrittenCandidate
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 from reviewdesk.system.terminal import edited
@@ -162,9 +162,7 @@ def _put_candidate(found: WrittenCandidate) -> None:
 @flag("--yes", "Send without asking.")
 @of_run
 @options("json")
-def try_(
-    desk: Desk, run: Run, *, candidate: Path, parent: Path | None, yes: bool, **given: Any
-) -> None:
+def try_(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, **given: Any) -> None:
     """Try a candidate on the holdout: better, not shown or worse.
 
     Both panels are asked again about the same items, unless the stored ballots are enough. The
@@ -173,10 +171,12 @@ def try_(
     """
     import asyncio
 
-    from reviewdesk.desk.improve import tries
+    from reviewdesk.desk.improve import candidates
+    from reviewdesk.domain.panel.turnout import Listener
 
     current_settings()  # they may name the keys
-    ready = tries.prepare(desk, run, candidate, parent, **given)
+    ready = candidates.prepare(desk, run, candidate, parent, **given)
+    yes = ready.limits.yes
     if ready.plan is not None and not yes:
         check_terminal()
     say_section(views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks))
@@ -187,21 +187,22 @@ def try_(
         require_consent(section, yes=yes)
     line = ProgressLine("questions")
     try:
-        found = asyncio.run(tries.carry_out(desk, ready, yes=yes, told=line.live, noted=line.note))
+        asking = candidates.carry_out(desk, ready, Listener(told=line.live, noted=line.note))
+        word, turnouts = asyncio.run(asking)
     except KeyboardInterrupt:
         raise Cancelled("stopped: the answers are kept", "Give the same command again.") from None
     finally:
         line.done()
-    if found.turnouts.failed:
-        say(f"ballots lost: {plain(fault_counts(found.turnouts.why))}")
-    if found.verdict is None:
+    if turnouts.failed:
+        say(f"ballots lost: {plain(fault_counts(turnouts.why))}")
+    if word is None:
         say("too many ballots are missing to decide; the same command asks for them again")
         leave(ExitCode.FAILED)
     elif wants_json():
         facts = {"items": len(ready.rows), "smallest_gain": ready.gain}
-        put_json({"verdict": found.verdict.value, "tries": ready.k + 1, **facts})
+        put_json({"verdict": word.value, "tries": ready.k + 1, **facts})
     else:
-        put(document_text(views.tried(found.verdict)))
+        put(document_text(views.tried(word)))
 
 
 @improve.command(epilog="Example: reviewdesk improve adopt panel+edit.yaml")
@@ -216,10 +217,10 @@ def adopt(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, anyway:
     Shows what its try found, and spends the holdout: its items join the tuning half. The parent's
     file is kept beside it.
     """
-    from reviewdesk.desk.improve import tries
+    from reviewdesk.desk.improve import candidates
     from reviewdesk.views.json.figures import adopted
 
-    panel, kept, made = tries.adopt(desk, run, candidate, parent, anyway=anyway)
+    panel, kept, made = candidates.adopt(desk, run, candidate, parent, anyway=anyway)
     shape = adopted(made, panel=str(panel), kept=str(kept))
     put_result(shape, views.adoption(str(panel), str(kept), made))
 

@@ -283,7 +283,8 @@ def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> Non
 
 
 def _judge(order: Order, stdin: BinaryIO | None) -> None:
-    from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
+    from reviewdesk.desk.live.batch import CallsPendingError, judge_cases
+    from reviewdesk.domain.panel.turnout import Listener
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import consent
 
@@ -295,7 +296,7 @@ def _judge(order: Order, stdin: BinaryIO | None) -> None:
         return ask_consent(consent(plan), yes=order.yes, note="see it all with --dry-run")
 
     try:
-        found = judge_cases(order, BatchListener(agreed, line.live, line.note), stdin=stdin)
+        found = judge_cases(order, Listener(agreed, line.live, line.note), stdin=stdin)
         problem = found.problem
         failed = bool(problem)
     except CallsPendingError as told:
@@ -358,7 +359,7 @@ Examples:
 @options("run", "json")
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
-    missing: bool, resume: bool, give_up: bool, yes: bool, dry_run: bool, run_name: str | None,
+    missing: bool, resume: bool, give_up: bool, dry_run: bool, run_name: str | None,
     **given: Any,
 ) -> None:  # fmt: skip
     """Ask jurors again, about verdicts or a filter.
@@ -386,9 +387,9 @@ def rerun(
             "rerun takes verdicts, --filter, --resume or --give-up",
             "Give one of them; --filter '' is the whole run.",
         )
-    if not (yes or dry_run or give_up):
+    if not (given["yes"] or dry_run or give_up):
         check_terminal()
-    order = RerunOrder(wish=wish, source=panel or "", yes=yes, **given)
+    order = RerunOrder(wish=wish, source=panel or "", **given)
     with open_desk() as desk:
         if give_up:
             _give_up(desk)
@@ -441,8 +442,9 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
     """Ask the jurors and print each result; of several verdicts, only those that turned over."""
     import asyncio
 
-    from reviewdesk.desk.live.rerun import RerunListener, carry_out
+    from reviewdesk.desk.live.rerun import carry_out
     from reviewdesk.desk.review.items import of_item
+    from reviewdesk.domain.panel.turnout import Listener
     from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes
     from reviewdesk.views.panel import consent, turnout
@@ -453,10 +455,10 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
     line = ProgressLine("verdicts")
     ends: list[RerunSummary] = []
     if many:
-        listener = RerunListener(told=line.live, ended=ends.append, noted=line.note)
+        listener = Listener(told=line.live, ended=ends.append, noted=line.note)
     else:
         came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
-        listener = RerunListener(came, ended=ends.append, noted=line.note)
+        listener = Listener(came=came, ended=ends.append, noted=line.note)
     try:
         found = asyncio.run(carry_out(desk, ready, listener))
     except KeyboardInterrupt:

@@ -16,14 +16,14 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror, not_asked, seat_body
 from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import ConsentPlan, Host, LiveProgress, kind_of_loss
+from reviewdesk.domain.panel.turnout import ConsentPlan, Host, Listener, LiveProgress, kind_of_loss
 from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import UsageError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.live.keys import Redactor, key_names, key_problem, redactor
 from reviewdesk.live.records import CACHE_HEADER, Call, Exchange, ReplyStore, calls_for
-from reviewdesk.live.replies.ballots import answer_of, ballot_of
+from reviewdesk.live.replies.ballots import answer_of, ballot_of, stopped
 from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.session import CallSession, Meter, RunLimits, World, worst
@@ -154,6 +154,16 @@ def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[Canonic
     return ballots
 
 
+def stored_calls(found: CaseCalls, store: ReplyStore, environment: Mapping[str, str]) -> CaseCalls:
+    """Answer the calls about a case by stored replies alone; one without a reply was stopped."""
+    while calls := found.next():
+        for call in calls:
+            exchange = store.reply(call)
+            hidden = redactor([call.juror], environment)
+            found.take(call, ballot_of(call, exchange, hidden) if exchange else stopped(call))
+    return found
+
+
 class CaseForJurors(Protocol):
     """A case that jurors are to be asked about."""
 
@@ -167,7 +177,7 @@ Q = TypeVar("Q", bound=CaseForJurors)
 class Unstored:
     """Stores no replies."""
 
-    def reply(self, key: str) -> Exchange | None:  # noqa: ARG002
+    def reply(self, call: Call) -> Exchange | None:  # noqa: ARG002
         return None
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
@@ -178,85 +188,125 @@ class Unstored:
 
 
 @dataclass(slots=True)
-class Batch(Generic[Q]):
+class Asking(Generic[Q]):
     """Makes the calls of cases as they are drawn, and skips those whose answer is on disk.
 
-    ``asking`` must store its exchanges through ``meter``. ``done`` receives each finished case in
-    the order in which cases finish, ``came`` each ballot whose reply is stored. Jurors whose vendor
-    has a batch interface are asked through ``vendors``, if it is given, and the others about a case
-    once these have answered. Answers in the ``cache`` are stored, and cost nothing.
+    ``plan`` is what was agreed to. Each reply is in the store of the ``meter`` before it is used.
+    With ``batches``, jurors whose vendor has a batch interface are asked through it, and the others
+    about a case once these have answered. Answers in the ``cache`` are stored, and cost nothing.
     """
 
     meter: Meter
-    asking: CallSession
-    done: Callable[[Q, CaseCalls], None]
-    came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None
-    vendors: BatchTransport | None = None
+    limits: RunLimits
+    world: World
+    listener: Listener
+    plan: ConsentPlan
+    batches: BatchStore | None = None
     cache: ReplyCache | None = None
     counts: LiveProgress = field(default_factory=LiveProgress)
     _cases: Iterator[Q] = field(default_factory=lambda: iter(()))
+    _done: Callable[[Q, CaseCalls], None] = lambda _question, _found: None
+    _session: CallSession = field(init=False)
+    _vendors: BatchTransport | None = None
     _waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = field(default_factory=deque)
 
-    async def run(self, cases: Iterable[Q], report: Callable[[LiveProgress], None]) -> None:
+    @property
+    def cost(self) -> float | None:
+        """The cost so far in US dollars; ``None`` if a juror has no price."""
+        return None if self.plan.unpriced else self.meter.spent
+
+    async def run(
+        self,
+        cases: Iterable[Q],
+        done: Callable[[Q, CaseCalls], None],
+        came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
+    ) -> LiveProgress:
         """Run until every case is finished or waits at a vendor, or the ceiling is reached.
 
-        ``report`` is called after each ballot, and each second while every call waits. Raise
-        DeskError if a reply cannot be stored; earlier ones are.
+        ``done`` receives each finished case in the order in which cases finish, ``came`` each
+        ballot whose reply is stored. Progress is told after each ballot, and each second while
+        every call waits. Raise DeskError if a reply cannot be stored; earlier ones are.
         """
+        world = self.world
+        clock = world.clock
+        transport = world.transport()
+        session = self._session = CallSession(
+            transport, self._keep, self.limits,
+            environment=world.environment, clock=clock, noted=self.listener.noted,
+        )  # fmt: skip
+        batches = self.batches
+        vendors = None if batches is None else BatchTransport(batches, session, self._keep)
+        self._vendors = vendors
         self._cases = iter(cases)
+        self._done = done
+        counts = self.counts
+        counts.cases = self.plan.cases or 0
+        counts.planned = self.plan.calls
+        started = clock.monotonic()
 
         def look() -> None:
-            self.counts.idle = runner.idle
-            self.counts.pauses = runner.pauses()
-            report(self.counts)
+            counts.idle = runner.idle
+            counts.pauses = runner.pauses()
+            counts.seconds = clock.monotonic() - started
+            self.listener.told(replace(counts, spent_usd=self.cost))
 
-        runner = CallRunner(self.asking, self._next, self.meter, look)
-        async with aclosing(runner.ballots()) as ballots:
-            async for (question, calls), call, ballot in ballots:
-                self.counts.calls += 1
-                self.counts.unasked += "latency_ms" not in ballot
-                self.counts.failed += Status(ballot["status"]).failed
-                self.came(question, call, ballot)
-                if calls.take(call, ballot):
-                    await self._advance(question, calls)
-                look()
-        if (vendors := self.vendors) is not None:
-            self.counts.waiting = vendors.waiting
-            self.counts.fetched = vendors.fetched
-            self.counts.unsent = vendors.unsent
-            if next(self._cases, None) is None:
-                await vendors.end()
+        runner = CallRunner(session, self._next, self.meter, look)
+        try:
+            async with aclosing(runner.ballots()) as ballots:
+                async for (question, calls), call, ballot in ballots:
+                    counts.calls += 1
+                    counts.unasked += "latency_ms" not in ballot
+                    counts.failed += Status(ballot["status"]).failed
+                    came(question, call, ballot)
+                    if calls.take(call, ballot):
+                        await self._advance(question, calls)
+                    look()
+            if vendors is not None:
+                counts.waiting = vendors.waiting
+                counts.fetched = vendors.fetched
+                counts.unsent = vendors.unsent
+                if next(self._cases, None) is None:
+                    await vendors.end()
+        finally:
+            if world.closes:
+                await transport.close()
+        return counts
+
+    def _keep(self, call: Call, exchange: Exchange) -> None:
+        self.meter.keep(call, exchange)
+        if self.cache is not None:
+            self.cache.keep(call, exchange)
 
     async def _next(self, free: int) -> list[tuple[tuple[Q, CaseCalls], Call]] | None:
         """Return further calls; a new case begins only when no call of earlier cases is left."""
         if not self._waiting:
             question = next(self._cases, None)
             if question is None:
-                if self.vendors is not None:
-                    await self.vendors.submit()
+                if self._vendors is not None:
+                    await self._vendors.submit()
                 return None
             calls = question.begin()
-            if self.vendors is not None:
+            if self._vendors is not None:
                 calls.split(is_batched)
             await self._advance(question, calls)
         return [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
 
     async def _advance(self, question: Q, found: CaseCalls) -> None:
         """Use the stored answers of a case, and queue the calls that have none."""
-        hidden = self.asking.redactor
+        hidden = self._session.redactor
         while calls := found.next():
             is_open = False
             for call in calls:
-                stored = self.meter.store.reply(call.key)
+                stored = self.meter.store.reply(call)
                 ballot = answer_of(call, stored, hidden)
                 if ballot is None and self.cache is not None:
                     exchange = self.cache.reply(call)
                     ballot = answer_of(call, exchange, hidden)
                     if exchange is not None and ballot is not None:
                         self.meter.store.keep(call, exchange, 0.0)
-                if ballot is None and self.vendors is not None and is_batched(call):
-                    exchange = await self.vendors.send(call, stored)
-                    ballot = ballot_of(call, exchange, self.asking.redactor) if exchange else None
+                if ballot is None and self._vendors is not None and is_batched(call):
+                    exchange = await self._vendors.send(call, stored)
+                    ballot = ballot_of(call, exchange, self._session.redactor) if exchange else None
                 elif ballot is None:
                     self._waiting.append(((question, found), call))
                 if ballot is None:
@@ -268,56 +318,7 @@ class Batch(Generic[Q]):
                 return
         self.counts.spared += len(found.rest())
         self.counts.done += 1
-        self.done(question, found)
-
-
-async def ask_all(
-    questions: Iterable[Q],
-    meter: Meter,
-    limits: RunLimits,
-    world: World,
-    plan: ConsentPlan,
-    *,
-    done: Callable[[Q, CaseCalls], None],
-    came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
-    told: Callable[[LiveProgress], None] = lambda _: None,
-    noted: Callable[[str], None] = lambda _: None,
-    batches: BatchStore | None = None,
-    cache: ReplyCache | None = None,
-) -> LiveProgress:
-    """Make the calls that no stored reply answers, until all are made or the ceiling is reached.
-
-    ``told`` hears of the progress of what was agreed to. Each reply is in the store of the meter
-    before it is used. With ``batches``, jurors whose vendor has a batch interface are asked through
-    it, and their calls may still wait at the end. Raise DeskError if a reply cannot be stored;
-    earlier ones are.
-    """
-
-    def keep(call: Call, exchange: Exchange) -> None:
-        meter.keep(call, exchange)
-        if cache is not None:
-            cache.keep(call, exchange)
-
-    transport = world.transport()
-    clock = world.clock
-    asking = CallSession(
-        transport, keep, limits, environment=world.environment, clock=clock, noted=noted
-    )
-    vendors = None if batches is None else BatchTransport(batches, asking, keep)
-    batch = Batch(meter, asking, done, came, vendors, cache)
-    started = clock.monotonic()
-
-    def report(counts: LiveProgress) -> None:
-        counts.seconds = clock.monotonic() - started
-        spent = None if plan.unpriced else meter.spent
-        told(replace(counts, cases=plan.cases or 0, planned=plan.calls, spent_usd=spent))
-
-    try:
-        await batch.run(questions, report)
-    finally:
-        if world.closes:
-            await transport.close()
-    return batch.counts
+        self._done(question, found)
 
 
 def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> ConsentPlan:
@@ -348,7 +349,7 @@ def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> Consent
                 jurors=tuple(f"{one.name} ({one.model})" for one, _ in places),
             )
         )
-    return ConsentPlan(tuple(found), (), 0, 0.0, tuple(missing), "", unpriced=tuple(unpriced))
+    return ConsentPlan(tuple(found), missing_keys=tuple(missing), unpriced=tuple(unpriced))
 
 
 @dataclass(slots=True)
@@ -360,7 +361,7 @@ class Survey:
     """
 
     environment: Mapping[str, str]
-    store: ReplyStore | None = None
+    store: ReplyStore = field(default_factory=Unstored)
     cache: ReplyCache | None = None
     _: KW_ONLY
     jurors: InitVar[Iterable[Juror]] = ()
@@ -411,7 +412,7 @@ class Survey:
             self.batched_usd += (usd or 0.0) * is_batched
             most = self.worst_usd
             self.worst_usd = None if usd is None or most is None else most + usd
-            if self.store is not None and (before := self.store.reply(call.key)) is not None:
+            if (before := self.store.reply(call)) is not None:
                 self._again[kind_of_loss(ballot_of(call, before, self._hidden[call.juror]))] += 1
                 again = self.again_usd
                 self.again_usd = None if usd is None or again is None else again + usd
@@ -443,7 +444,7 @@ class Survey:
         )
 
     def _is_answered(self, found: CaseCalls, call: Call) -> bool:
-        ballot = self._answer(call, self.store.reply(call.key) if self.store else None)
+        ballot = self._answer(call, self.store.reply(call))
         where = "stored"
         if ballot is None and self.cache is not None:
             ballot = self._answer(call, self.cache.reply(call))

@@ -41,6 +41,8 @@ class Call(Struct, frozen=True):
     """Which of several equal questions this is, from 0 on."""
     swapped: bool = False
     """Whether response and alternative are in the other order."""
+    plan: int | None = None
+    """The event that its replies belong to, unless they belong to that of the whole run."""
 
     @property
     def key(self) -> str:
@@ -94,7 +96,7 @@ Keep: TypeAlias = Callable[[Call, Exchange], None]
 class ReplyStore(Protocol):
     """Keeps the exchanges of a run, so that no answer is paid for twice."""
 
-    def reply(self, key: str) -> Exchange | None:
+    def reply(self, call: Call) -> Exchange | None:
         """Return the newest stored exchange of a call."""
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:

@@ -408,6 +408,8 @@ class RunLimits(Struct, frozen=True):
     max_wait: float | None = None
     """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
     max_failed: Allowance = NONE_LOST
+    yes: bool = False
+    """Whether it was agreed to in advance, so that nobody is asked."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a limit that no run can keep."""

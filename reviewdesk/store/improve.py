@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import ValidationError, convert
 
-from reviewdesk.domain.labels.split import (
+from reviewdesk.domain.labels.improve import (
     KIND,
     Split,
     Step,

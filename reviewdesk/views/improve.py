@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from reviewdesk.domain.jurors.tries import gain_of
-from reviewdesk.domain.labels.split import PanelAdopted, SplitLabels, TryVerdict, WrittenCandidate
+from reviewdesk.domain.labels.improve import (
+    PanelAdopted,
+    SplitLabels,
+    TryVerdict,
+    WrittenCandidate,
+    gain_of,
+)
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,

@@ -14,31 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch import BatchListener, judge_cases
-from reviewdesk.desk.live.journal import PendingCase
+from reviewdesk.desk.live.batch import PendingCase, judge_cases
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Price
-from reviewdesk.domain.panel.turnout import Host
+from reviewdesk.domain.panel.turnout import ConsentPlan, Host, Listener
 from reviewdesk.errors import Cancelled, CeilingError, TransportError
-from reviewdesk.live.batch import Batch, CaseCalls, Unstored, plan
+from reviewdesk.live.batch import Asking, CaseCalls, Unstored, plan
 from reviewdesk.live.records import Exchange, Response
-from reviewdesk.live.session import CallSession, Meter, RunLimits, booked, worst
+from reviewdesk.live.session import Meter, RunLimits, booked, worst
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import address_text, endpoint, proxy_for
 from reviewdesk.reports.panels.panel_file import read_panel
-from tests.judgekit import (
-    PRICE,
-    URL,
-    YES,
-    Clock,
-    Consent,
-    Jurors,
-    Room,
-    of_whom,
-    reply,
-    silent,
-    world,
-)
+from tests.judgekit import PRICE, URL, YES, Consent, Jurors, Room, of_whom, reply, silent, world
 from tests.live.builders import KEY, KEYS, call, juror
 
 NAMES = ("c0", "c1", "c2", "c3")
@@ -116,7 +103,7 @@ def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Roo
     """The worst case of one call fits, that of two does not; what calls cost in truth fits all."""
     no = Consent(agrees=False)
     with pytest.raises(Cancelled):
-        judge_cases(room.put(NAMES, juror=PRICE).order(), BatchListener(no), world(silent()))
+        judge_cases(room.put(NAMES, juror=PRICE).order(), Listener(no), world(silent()))
     worst = (no.plans[0].worst_usd or 0) / 20
     # Nineteen calls of 0.11 and the worst case of the last one.
     assert 19 * 0.11 + worst < 1.99 * worst
@@ -144,14 +131,12 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     def done(pending: PendingCase, _found: CaseCalls) -> None:
         finished.append(pending)
 
-    store = Unstored()
-    meter = Meter(store)
-    asking = CallSession(
-        Jurors(), meter.keep, RunLimits(concurrency=4), environment={}, clock=Clock()
+    limits = RunLimits(concurrency=4)
+    asking = Asking[PendingCase](
+        Meter(Unstored()), limits, world(Jurors()), Listener(), ConsentPlan()
     )
-    batch = Batch[PendingCase](meter, asking, done)
-    await batch.run(cases(), lambda _: None)
-    assert (len(finished), drawn, batch.counts.calls) == (40, 40, 200)
+    counts = await asking.run(cases(), done)
+    assert (len(finished), drawn, counts.calls) == (40, 40, 200)
 
 
 @pytest.mark.parametrize(

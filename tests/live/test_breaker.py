@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.cli.plain import section_text
-from reviewdesk.desk.live.batch import BatchListener, judge_cases
-from reviewdesk.domain.panel.turnout import STOPPED, BatchSummary
+from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.domain.panel.turnout import STOPPED, BatchSummary, Listener
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request, Response
 from reviewdesk.views.document import Section
@@ -26,7 +26,7 @@ def judged(
 ) -> tuple[BatchSummary, Jurors, list[str]]:
     notes: list[str] = []
     jurors = Jurors(answer)
-    listener = BatchListener(lambda _: True, noted=notes.append)
+    listener = Listener(lambda _: True, noted=notes.append)
     order = room.put(CASES, count=3).order(concurrency=concurrency, **how)
     return judge_cases(order, listener, world(jurors, clock=VirtualClock())), jurors, notes
 
@@ -65,7 +65,7 @@ def test_a_juror_that_is_refused_five_times_alike_is_stopped_by_name(
     # What was not sent is asked on resume, and nothing else.
     again = Jurors()
     order = room.order(resume=True, concurrency=1)
-    second = judge_cases(order, BatchListener(lambda _: True), world(again))
+    second = judge_cases(order, Listener(lambda _: True), world(again))
     assert (second.calls, second.reused, second.turnouts.failed) == (12, 24, 0)
 
 
@@ -121,7 +121,7 @@ def test_an_outage_at_the_start_stops_nobody_and_loses_nothing(room: Room) -> No
         return fine(body)
 
     order = room.put([f"c{at}" for at in range(30)], count=3).order(concurrency=64)
-    found = judge_cases(order, BatchListener(lambda _: True), world(Jurors(answer), clock=clock))
+    found = judge_cases(order, Listener(lambda _: True), world(Jurors(answer), clock=clock))
     assert (found.turnouts.failed, found.problem) == (0, None)
 
 
@@ -147,7 +147,7 @@ def test_requests_that_are_put_in_other_words_stop_nobody(room: Room) -> None:
 
     jurors, notes = Jurors(answer), list[str]()
     order = room.put(CASES, count=3, juror=", temperature: 0.5").order(concurrency=16)
-    listener = BatchListener(lambda _: True, noted=notes.append)
+    listener = Listener(lambda _: True, noted=notes.append)
     found = judge_cases(order, listener, world(jurors, clock=VirtualClock()))
     assert (found.turnouts.failed, notes) == (0, [])
 
@@ -165,7 +165,7 @@ def test_a_pause_that_is_long_is_told(room: Room) -> None:
                 return Response(429, {"retry-after": "3"}, b"{}")
             return await super().send(request)
 
-    listener = BatchListener(lambda _: True, noted=notes.append)
+    listener = Listener(lambda _: True, noted=notes.append)
     judge_cases(room.put(CASES, count=3).order(concurrency=1), listener, world(Host(), clock=clock))
     assert notes == ["m0 at 127.0.0.1:1 answers 429: paused for 42 s"]
     assert json.loads(room.report.read_bytes().splitlines()[1])["decision"] == "pass"

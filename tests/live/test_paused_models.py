@@ -17,16 +17,22 @@ from msgspec.structs import replace
 
 from reviewdesk import Juror, Panel
 from reviewdesk.cli.plain import section_text
-from reviewdesk.desk.live.batch import BatchListener, judge_cases
-from reviewdesk.desk.live.journal import PendingCase
+from reviewdesk.desk.live.batch import PendingCase, judge_cases
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPause, Turnouts
+from reviewdesk.domain.panel.turnout import (
+    BatchSummary,
+    ConsentPlan,
+    Listener,
+    LiveProgress,
+    ModelPause,
+    Turnouts,
+)
 from reviewdesk.errors import Cancelled
-from reviewdesk.live.batch import Batch, CaseCalls, Unstored
+from reviewdesk.live.batch import Asking, CaseCalls, Unstored
 from reviewdesk.live.records import Call, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
-from reviewdesk.live.session import MINUTE, CallSession, Meter, ModelLimits, RunLimits
+from reviewdesk.live.session import MINUTE, CallSession, Meter, ModelLimits, RunLimits, World
 from reviewdesk.views.document import Section
 from reviewdesk.views.panel import turnout
 from reviewdesk.views.queue import live_text
@@ -110,31 +116,23 @@ class Asked:
 def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
     clock = VirtualClock()
     found = Asked(Host(clock, limited))
-    meter = Meter(Unstored())
-    asking = CallSession(
-        found.host,
-        meter.keep,
-        RunLimits(**how),
-        environment={},
-        clock=clock,
-        noted=found.notes.append,
-    )
 
     def finished(_pending: PendingCase, calls: CaseCalls) -> None:
         found.turnouts.add(calls.answers.values())
 
-    def report(counts: LiveProgress) -> None:
-        count = len(CASES)
-        now = replace(counts, seconds=clock.time, cases=count, planned=3 * count)
-        found.states.append(now)
+    def told(counts: LiveProgress) -> None:
+        found.states.append(replace(counts, seconds=clock.time))
 
-    batch = Batch[PendingCase](meter, asking, finished)
+    plan = ConsentPlan(calls=3 * len(CASES), cases=len(CASES))
+    listener = Listener(told=told, noted=found.notes.append)
+    there = World({}, clock, lambda: found.host)
+    asking = Asking[PendingCase](Meter(Unstored()), RunLimits(**how), there, listener, plan)
     panel = Panel("mean", jurors=JURORS, rubric="is right")
     cases = (
         PendingCase(at, Case(name, "an answer", input=f"question {name}."), panel)
         for at, name in enumerate(CASES)
     )
-    asyncio.run(batch.run(cases, report))
+    asyncio.run(asking.run(cases, finished))
     return found
 
 
@@ -149,7 +147,7 @@ def judged(
     host = Host(clock, limited)
     if not room.folder.joinpath("cases.jsonl").exists():
         room.put(CASES, count=3)
-    listener = BatchListener(lambda _: True, told)
+    listener = Listener(lambda _: True, told)
     return judge_cases(room.order(**how), listener, world(host, clock=clock)), host
 
 
@@ -384,7 +382,7 @@ def test_a_call_that_waits_reserves_no_money(room: Room) -> None:
     asked = Consent(agrees=False)
     room.put(CASES[:8], count=3, juror=PRICE)
     with pytest.raises(Cancelled):
-        judge_cases(room.order(), BatchListener(asked), world(Host(VirtualClock())))
+        judge_cases(room.order(), Listener(asked), world(Host(VirtualClock())))
     worst = (asked.plans[0].worst_usd or 0.0) / 24
     # 16 answers of 0.11, and one worst case besides.
     ceiling = 16 * 0.11 + 1.5 * worst

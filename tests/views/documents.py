@@ -24,9 +24,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_new import check_panel
 from reviewdesk.desk.review.items import beside, of_item
 from reviewdesk.desk.review.runs import overview, run_details
-from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
-from reviewdesk.domain.labels.segments import Composite, WeighedDimension
-from reviewdesk.domain.labels.split import (
+from reviewdesk.domain.labels.improve import (
     LabelledCase,
     PanelAdopted,
     Split,
@@ -36,6 +34,8 @@ from reviewdesk.domain.labels.split import (
     TryVerdict,
     WrittenCandidate,
 )
+from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
+from reviewdesk.domain.labels.segments import Composite, WeighedDimension
 from reviewdesk.domain.labels.team import (
     Disagreement,
     Labels,

@@ -43,7 +43,7 @@ from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.question import LiveStrip
 from reviewdesk.desk.improve.split import known_halves
 from reviewdesk.desk.review import filters, items
-from reviewdesk.domain.labels.split import SplitLabels, group_of
+from reviewdesk.domain.labels.improve import SplitLabels, group_of
 from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory, flip_rates
 from reviewdesk.domain.records import Applied, Item, Run, View
 from reviewdesk.errors import ReviewDeskError

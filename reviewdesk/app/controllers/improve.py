@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,17 +26,16 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.commands import panel_files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
+from reviewdesk.desk.improve.candidates import PreparedTry
 from reviewdesk.desk.improve.split import make_split, split_labels
-from reviewdesk.domain.labels.split import PanelAdopted, SplitLabels, TryVerdict
+from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict
+from reviewdesk.domain.panel.turnout import Listener
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import improve as views
 from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.panel import consent
 from reviewdesk.views.words import money
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.improve.tries import PreparedTry, TryAnswer
 
 
 class _Read(Struct, frozen=True):
@@ -50,25 +48,21 @@ class _Read(Struct, frozen=True):
     """The candidates beside the panel."""
 
 
-def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
+def open_page(core: Core, argument: str = "") -> None:
     """Open the page of a panel file, and ask for the file unless a chosen one exists."""
     if core.session.withheld:
         core.say("the panel's answers are kept back, as your settings say", Tone.MUTED)
         return
 
-    def use(name: str) -> None:
-        if name:
-            _open(core, Path(name).expanduser(), at)
-
     name = argument or core.settings.panel
     if argument or (name and Path(name).expanduser().is_file()):
-        use(name)
+        _open(core, Path(name).expanduser())
     else:
         form = PromptForm("Panel to improve", complete=panel_files, hint="a panel's file")
-        core.ask_text(form, use)
+        core.ask_text(form, lambda name: _open(core, Path(name).expanduser()) if name else None)
 
 
-def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
+def _open(core: Core, panel: Path, at: int = 0, said: str = "") -> None:
     """Read what the panel gets wrong and what may be changed, which takes seconds, and show it."""
     run = core.session.run
 
@@ -100,16 +94,18 @@ def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
 def _pages(found: _Read) -> tuple[DialogPage, ...]:
     """Return what is wrong, the candidates and the lineage; a step answers its name and a file."""
     split = found.labels.split
-    splits = (("s", "splits the labels"),) if found.labels.later or not split.holdout else ()
     edits = (("e", "edits the panel"),) if split.tuning else ()
-    steps = {"s": ("split", ""), "e": ("edit", "")}
+    steps = (*edits,)
+    if found.labels.later or not split.holdout:
+        steps = ("s", "splits the labels"), *edits
+    answers = {"s": ("split", ""), "e": ("edit", "")}
     page = partial(
         DialogPage,
         name=show_line(found.panel.name, 80),
-        answers={key: steps[key] for key, _ in (*splits, *edits)},
+        answers={key: answers[key] for key, _ in steps},
         width=112,
     )
-    wrong = (*splits, *edits, ("tab", "candidates"), *SCROLLS_AND_CLOSES)
+    wrong = (*steps, ("tab", "candidates"), *SCROLLS_AND_CLOSES)
     candidates = (("enter", "does it"), *edits, ("tab", "lineage"), *MOVES_AND_CLOSES)
     lineage = (("tab", "what is wrong"), *SCROLLS_AND_CLOSES)
     return (
@@ -140,6 +136,10 @@ def _again(core: Core, found: _Read, said: str = "", at: int = 1) -> None:
     core.say(said, Tone.NOTE)
     if not core.asking:
         _open(core, found.panel, at, said)
+
+
+def _written(core: Core, found: _Read, path: Path) -> None:
+    _again(core, found, f"written: {show_line(str(path), 120)}")
 
 
 def _split(core: Core, found: _Read, _about: str = "", *, open_labels: bool = False) -> None:
@@ -173,15 +173,14 @@ def _edit(core: Core, found: _Read, _about: str = "", text: str = "") -> None:
             again = partial(_edit, core, found, text=made)
             core.ask_yes("Edit it again?", str(error), again, "there is no candidate")
             return
-        _again(core, found, f"written: {show_line(str(written.path), 120)}")
+        _written(core, found, written.path)
 
     draft = text or candidates.draft(core.desk, found.labels, found.panel)
     core.requests.append(Do("edit", EditText(draft, ".yaml", edited)))
 
 
 def _write(core: Core, found: _Read, change: str) -> None:
-    written = candidates.made(core.desk, found.labels, found.panel, change)
-    _again(core, found, f"written: {show_line(str(written.path), 120)}")
+    _written(core, found, candidates.made(core.desk, found.labels, found.panel, change).path)
 
 
 def _try(core: Core, found: _Read, name: str) -> None:
@@ -190,22 +189,16 @@ def _try(core: Core, found: _Read, name: str) -> None:
     candidate = Path(name)
     shown = show_line(candidate.name, 80)
     guard = core.new_guard()
+    most: float | None = None
 
-    def prepare(desk: Desk) -> "PreparedTry":
-        from reviewdesk.desk.improve import tries
+    def limit(given: float | None) -> None:
+        nonlocal most
+        most = given
 
-        return tries.prepare(desk, run, candidate, found.panel)
-
-    def there(ready: "PreparedTry") -> None:
+    def there(ready: PreparedTry) -> None:
         if core.asking:
             return
         core.say("")
-        plan = ready.plan
-        most: float | None = None
-
-        def limit(given: float | None) -> None:
-            nonlocal most
-            most = given
 
         def page(_at: int) -> DialogPage:
             told = [views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks)]
@@ -215,7 +208,7 @@ def _try(core: Core, found: _Read, name: str) -> None:
                 "y": lambda _: agreed if guard.press("y", core.late) else None,
             }
             keys = [("y", "tries it"), ("j k", "scroll"), ("n esc enter", "send nothing")]
-            if plan is not None:
+            if (plan := ready.plan) is not None:
                 told.append(consent(plan, "both panels", ceiling=most))
                 keys.insert(1, ("c", "ceiling"))
                 acts["c"] = lambda _: ask_ceiling(core, most, limit, plan.check_ceiling)
@@ -226,44 +219,35 @@ def _try(core: Core, found: _Read, name: str) -> None:
 
         core.ask(PageForm(page, drawn=guard.shown), answered)
 
-    def answered(ready: "PreparedTry | None") -> None:
+    def answered(ready: PreparedTry | None) -> None:
         if ready is None:
             core.say("nothing was sent", Tone.MUTED)
             return
         stop = Event()
+
+        def work(desk: Desk, report: Callable[[object], bool]) -> object:
+            told = seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
+            return run_until(candidates.carry_out(desk, ready, Listener(told=told)), stop)
+
         what = "a candidate is being tried"
-        work = partial(_run_try, ready, stop)
         core.jobs.start(TRYING, work, core.unless(ended), what=what, stop=stop, secret=True)
         key = core.keys.first("stop") or ":stop"
         core.say(f"trying {shown} beside its parent; {key} stops", Tone.NOTE)
 
-    def ended(outcome: "TryAnswer | None") -> None:
-        word = outcome and (outcome.verdict or "too many ballots were lost to tell; try it again")
+    def ended(outcome: tuple[TryVerdict | None, object] | None) -> None:
+        word = outcome and (outcome[0] or "too many ballots were lost to tell; try it again")
         _again(core, found, f"{shown}: {word or 'stopped; the same try continues later'}")
 
     core.say(f"reading what trying {shown} would send …", Tone.MUTED)
+    prepare = lambda desk: candidates.prepare(desk, run, candidate, found.panel)  # noqa: E731
     core.background(PREPARING, prepare, there, fault="no try")
-
-
-def _run_try(
-    ready: "PreparedTry", stop: Event, desk: Desk, report: Callable[[object], bool]
-) -> "TryAnswer | None":
-    """Carry out a try, and report the share that is done; ``None`` if it was stopped."""
-    from reviewdesk.desk.improve.tries import carry_out
-
-    told = seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
-    found: TryAnswer | None = run_until(carry_out(desk, ready, told=told), stop)
-    return found
 
 
 def _adopt(core: Core, found: _Read, name: str) -> None:
     run = core.session.run
     candidate = Path(name)
 
-    def work(desk: Desk) -> tuple[Path, Path, PanelAdopted]:
-        from reviewdesk.desk.improve import tries
-
-        return tries.adopt(desk, run, candidate, found.panel)
+    work = lambda desk: candidates.adopt(desk, run, candidate, found.panel)  # noqa: E731
 
     def there(made: tuple[Path, Path, PanelAdopted]) -> None:
         core.read_halves()

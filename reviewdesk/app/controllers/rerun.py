@@ -20,14 +20,14 @@ from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm, Promp
 from reviewdesk.app.keys.commands import panel_files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
-from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunListener, RerunOrder, carry_out
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, carry_out
 from reviewdesk.desk.review.items import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel import rerun as panels
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.panel.turnout import Listener, LiveProgress
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import CanonicalBallot
@@ -108,7 +108,7 @@ def _run_rerun(
         if len(ready.keys) == 1:
             report(ballot)
 
-    listener = RerunListener(came, seldom(report), ends.append)
+    listener = Listener(came=came, told=seldom(report), ended=ends.append)
     run_until(carry_out(desk, ready, listener), stop)
     return ends[0] if ends else None
 

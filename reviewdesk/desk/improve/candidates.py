@@ -1,31 +1,60 @@
-"""Candidate panels: each is a file beside its parent, named ``PARENT+CHANGE.yaml``.
+"""Candidates for a panel's place: each is written beside it, tried on the holdout, and adopted.
 
-Nothing here reads an item of the holdout.
+A candidate is a file named ``PARENT+CHANGE.yaml``; nothing in it comes from the holdout. A try asks
+both panels again, one after the other about each item, because asking alone changes what a noisy
+first run got wrong. It returns one word; its figures are shown at the adoption, which spends the
+holdout.
 """
 
 import difflib
 import glob
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import write
-from reviewdesk.desk.improve.split import bodies
-from reviewdesk.domain.labels.split import LabelledCase, SplitLabels, WrittenCandidate
+from reviewdesk.desk.improve.split import bodies, record, split_labels
+from reviewdesk.desk.live.batch import PendingCase, committed_panel
+from reviewdesk.desk.live.journal import DeskJournal, agreed_facts, fingerprint
+from reviewdesk.desk.review.items import refuse_held
+from reviewdesk.domain.labels.improve import (
+    LabelledCase,
+    PanelAdopted,
+    SplitLabels,
+    TriedCell,
+    TryBegun,
+    TryEnded,
+    TryVerdict,
+    WrittenCandidate,
+    cells,
+    figures,
+    gain_of,
+    try_verdict,
+)
 from reviewdesk.domain.panel.case import Case, case_of
-from reviewdesk.domain.panel.juror import VENDORS
+from reviewdesk.domain.panel.juror import VENDORS, seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.turnout import ConsentPlan, Listener, Turnouts
+from reviewdesk.domain.panel.verdict_body import passes
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict
 from reviewdesk.errors import UsageError
+from reviewdesk.live.batch import Asking, Survey, seat_ballots, stored_calls
+from reviewdesk.live.keys import PROCESS
+from reviewdesk.live.session import Meter, RunLimits, World
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.panel_file import panel_from, plain_text, read_panel, read_plain
+from reviewdesk.store import improve as store
+from reviewdesk.store.connect import writing
 
 CHANGES = (
     "strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, "
@@ -316,3 +345,260 @@ def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
             notes += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
     comments = [f"# {line}".rstrip() for line in notes]
     return "\n".join([*lines, plain_text(plain).rstrip(), "", _MARK, *comments]) + "\n"
+
+
+# Tries
+
+
+class PreparedTry(Struct, frozen=True):
+    """A try that waits for consent; nothing has been sent or written.
+
+    ``k`` tries on this holdout came before it. ``plan`` is what would be sent, ``None`` if stored
+    ballots suffice, and ``before`` the word of an earlier try of the same candidate.
+    """
+
+    labels: SplitLabels
+    parent: PanelSpec
+    candidate: PanelSpec
+    begun: TryBegun
+    rows: tuple[LabelledCase, ...]
+    k: int
+    before: TryVerdict | None = None
+    resumes: bool = False
+    plan: ConsentPlan | None = None
+    limits: RunLimits = RunLimits()
+
+    @property
+    def gain(self) -> float | None:
+        """The smallest gain that the try could show; ``None`` if it can show none."""
+        return gain_of(self.labels.sizes, self.rows, self.k)
+
+    def cases(self, desk: Desk) -> Iterator[PendingCase]:
+        """Yield what is asked: each item by both panels, which take turns in going first."""
+        stored = bodies(desk, self.rows)
+        for place, row in enumerate(self.rows):
+            sides = [("parent", self.parent), ("candidate", self.candidate)]
+            for side, panel in reversed(sides) if place % 2 else sides:
+                case = asked_case(stored[row.key], panel, self.labels.rubric)
+                # A juror on both panels answers for each: its calls have keys of their own.
+                yield PendingCase(place, replace(case, id=f"{case.id} / {side}"), panel)
+
+    def judged(
+        self, desk: Desk, journal: DeskJournal, environment: Mapping[str, str]
+    ) -> tuple[tuple[TriedCell, ...], Turnouts]:
+        """Count the items on which each panel is right, by the replies that are stored.
+
+        A panel that decides neither pass nor fail is not right, and a call without a reply is lost.
+        """
+        turnouts = Turnouts()
+        right: dict[tuple[int, bool], bool] = {}
+        stored = bodies(desk, self.rows)
+        for one in self.cases(desk):
+            row = self.rows[one.place]
+            panel = one.panel
+            if self.begun.asks:
+                found = stored_calls(one.begin(), journal, environment)
+                ballots = seat_ballots(one.case, panel, found)
+                turnouts.add(ballots, panel.rule.threshold)
+            else:
+                ballots = stored_ballots(panel, stored[row.key]) or []
+            (made,) = passes(panel, [(one.case, ballots)])
+            right[one.place, panel is self.candidate] = made is row.should_pass
+        sides = [
+            (row.stratum, right[place, False], right[place, True])
+            for place, row in enumerate(self.rows)
+        ]
+        return cells(self.labels.sizes, sides), turnouts
+
+
+def _opened(
+    desk: Desk, run: Run, candidate: Path, parent: Path | None, *, ended: bool = False
+) -> PreparedTry:
+    """Return the last try of both files that was cut off, or that ``ended``, else a new one.
+
+    Raise UsageError if there is no holdout, or both panels are the same. Raise PanelError if a
+    panel file cannot be used.
+    """
+    labels = split_labels(desk, run)
+    split = labels.split
+    if not split.holdout:
+        problem = "the holdout is spent by an adoption" if split.adopted else "not split yet"
+        hint = "Label more items, then split them: reviewdesk improve split."
+        raise UsageError(f"{run.name}: {problem}", hint)
+    old = read_panel(parent or parent_of(candidate))
+    new = read_panel(candidate)
+    said = [committed_panel(replaced(one, name="")) for one in (old, new)]
+    if said[0] == said[1]:
+        raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
+    exact = fingerprint(said)
+    same = [(k, *one) for k, one in enumerate(split.tries) if one[0].exact == exact]
+    before = next((word for _, _, word in reversed(same) if word), None)
+    for k, begun, word in reversed(same):
+        if bool(word) is ended:
+            counted = {one.item: one for one in reversed(labels.holdout) if one.counts}
+            rows = tuple(counted[item] for item in begun.items if item in counted)
+            return PreparedTry(labels, old, new, begun, rows, k, before, resumes=True)
+    rows = labels.asked
+    begun = TryBegun(
+        rubric=split.rubric,
+        name=secrets.token_hex(8),
+        parent=old.hash(old.rubric or labels.rubric),
+        candidate=new.hash(new.rubric or labels.rubric),
+        file=candidate.name,
+        items=tuple(one.item for one in rows),
+        asks=asks(old, new, labels.rubric)
+        or any(stored_ballots(old, body) is None for body in bodies(desk, rows).values()),
+        exact=exact,
+    )
+    return PreparedTry(labels, old, new, begun, rows, len(split.tries), before)
+
+
+def prepare(
+    desk: Desk,
+    run: Run,
+    candidate: Path,
+    parent: Path | None = None,
+    *,
+    environment: Mapping[str, str] = PROCESS,
+    **limits: Any,
+) -> PreparedTry:
+    """Prepare a try of a candidate's file; one that was cut off is continued.
+
+    ``limits`` are fields of ``RunLimits``. Raise UsageError if there is no holdout, both panels are
+    the same, or a ceiling has no prices. Raise PanelError if a panel file cannot be used.
+    """
+    ready = replace(_opened(desk, run, candidate, parent), limits=RunLimits(**limits))
+    if not ready.rows:
+        raise UsageError(
+            f"{run.name}: no label of the holdout counts for the draw",
+            "Label items in the order of the queue, then: improve split.",
+        )
+    if not ready.begun.asks:
+        return ready
+    journal = DeskJournal(desk, ready.begun.name, len(ready.rows))
+    journal.plan, _ = store.began(desk.conn, ready.begun.name)
+    calls = Survey(environment, journal)
+    for one in ready.cases(desk):
+        calls.add(one.begin())
+    plan = replace(calls.plan(), cases=2 * len(ready.rows))
+    if plan.missing_keys:
+        names = ", ".join(plan.missing_keys)
+        raise UsageError(f"not set: {names}", "Set it: a try asks every juror of both panels.")
+    plan.check_ceiling(ready.limits.max_cost)
+    return replace(ready, plan=plan)
+
+
+async def carry_out(
+    desk: Desk,
+    ready: PreparedTry,
+    listener: Listener,
+    world: World | None = None,
+) -> tuple[TryVerdict | None, Turnouts]:
+    """Carry out a try that a person has agreed to, and record its one word.
+
+    Return the word, ``None`` if too many ballots were lost, and the turnout of the jurors. The
+    event of the try is in the desk before the first request, and counts from then on. Each reply is
+    in the desk before it is used, so that a try that was cut off pays for no answer twice, and is
+    the same try when it is continued. Without a word, the same try asks again for what was lost.
+    Raise CeilingError if the next call might exceed the ceiling; the answers are kept. Raise
+    DeskError if another process is at work on this try.
+    """
+    begun = ready.begun
+    limits = ready.limits
+    run = ready.labels.run
+    world = world or World.real()
+    jurors = [seat_body(one) for one in ready.candidate.jurors]
+    facts = agreed_facts(limits, ready.plan) | {"jurors": jurors}
+    with closing(DeskJournal(desk, begun.name, len(ready.rows))) as journal:
+        with writing(desk.conn):
+            refuse_held(store.began(desk.conn, begun.name)[1], "this try")
+            record(desk, run, begun, **facts)
+        journal.plan, _ = store.began(desk.conn, begun.name)
+        if ready.plan is not None:
+            meter = Meter(journal, limits.max_cost, journal.spent)
+            asking = Asking[PendingCase](meter, limits, world, listener, ready.plan)
+            await asking.run(ready.cases(desk), lambda _one, _found: None)
+            if meter.closed:
+                hint = "The answers are kept; try the same again with a higher ceiling."
+                raise meter.stopped("", hint)
+            journal.flush()
+        found, turnouts = ready.judged(desk, journal, world.environment)
+        if limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):
+            return None, turnouts
+        with writing(desk.conn):
+            # How many tries came before it is read under the lock.
+            tries = enumerate(store.split(desk.conn, begun.rubric).tries)
+            known = {one.name: (k, word) for k, (one, word) in tries}
+            if begun.name not in known:
+                raise UsageError("the holdout was spent meanwhile", "Label more: improve split.")
+            k, word = known[begun.name]
+            verdict = word or try_verdict(found, k)
+            if word is None:
+                record(desk, run, TryEnded(begun.rubric, begun.name, verdict))
+        return verdict, turnouts
+
+
+def adopt(
+    desk: Desk,
+    run: Run,
+    candidate: Path,
+    parent: Path | None = None,
+    *,
+    anyway: bool = False,
+    environment: Mapping[str, str] = PROCESS,
+) -> tuple[Path, Path, PanelAdopted]:
+    """Replace the parent with a candidate, and spend the holdout.
+
+    Return the panel's file, the file that keeps the parent, whose name has its hash, and what the
+    try showed. Raise UsageError if it was not tried on this holdout, or not found better, unless
+    ``anyway``.
+    """
+    place = parent or parent_of(candidate)
+    panel = place.with_suffix(".yaml")
+    new = read_panel(candidate)
+    text = candidate.read_bytes().decode()
+    labels = split_labels(desk, run)
+    last = labels.split.adopted[-1:]
+    if last and last[0].candidate == new.hash(new.rubric or labels.rubric):
+        # The program stopped between the event and the file.
+        write(None, panel, [text], force=True)
+        return panel, _kept(place, last[0].parent), last[0]
+    ready = _opened(desk, run, candidate, place, ended=True)
+    if panel != place and panel.exists():
+        raise UsageError(f"{panel}: exists, and is not the parent", "Move it to another folder.")
+    if ready.before is None:
+        raise UsageError(f"{candidate}: was not tried on this holdout", "Run improve try first.")
+    if ready.before is not TryVerdict.BETTER and not anyway:
+        raise UsageError(
+            f"{candidate}: its try says {ready.before}, so it is not adopted",
+            "Adopt it all the same with --anyway; that spends the holdout.",
+        )
+    begun = ready.begun
+    journal = DeskJournal(desk, begun.name, 0)
+    journal.plan, _ = store.began(desk.conn, begun.name)
+    found, turnouts = ready.judged(desk, journal, environment)
+    if turnouts.ballots and turnouts.failed == turnouts.ballots:
+        raise UsageError("the replies of its try are on another desk", "Adopt it there.")
+    adopted = PanelAdopted(
+        rubric=begun.rubric,
+        at=desk.at(),
+        name=begun.name,
+        parent=begun.parent,
+        candidate=begun.candidate,
+        file=place.name,
+        seed=labels.split.seed,
+        tries=len(labels.split.tries),
+        verdict=ready.before,
+        figures=figures(found, ready.k),
+    )
+    kept = _kept(place, begun.parent)
+    write(None, kept, [place.read_bytes().decode()], force=True)
+    with writing(desk.conn):
+        record(desk, run, adopted)
+    write(None, panel, [text], force=True)
+    return panel, kept, adopted
+
+
+def _kept(place: Path, parent: str) -> Path:
+    """Return where the file of a parent is kept: its name, with its hash."""
+    return place.with_name(f"{place.stem}~{parent[:8]}{place.suffix}")

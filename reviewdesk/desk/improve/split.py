@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled
-from reviewdesk.domain.labels.split import (
+from reviewdesk.domain.labels.improve import (
     KIND,
     Half,
     LabelledCase,

@@ -11,8 +11,8 @@ from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import given, question
 from reviewdesk.domain.gates.join import PanelContent, frame_of
 from reviewdesk.domain.gates.targets import Reliability
+from reviewdesk.domain.labels.improve import Half
 from reviewdesk.domain.labels.sampling import STRATA, LabelledRow
-from reviewdesk.domain.labels.split import Half
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line

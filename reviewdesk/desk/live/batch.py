@@ -15,36 +15,53 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import now
 from reviewdesk.desk.live.journal import (
+    FORMAT,
     REPLIES,
     CommitTimes,
-    PendingCase,
     ReportJournal,
-    Results,
-    committed_panel,
-    header,
+    agreed_facts,
     is_begun,
     report_journal,
 )
+from reviewdesk.domain.jury.rules import own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
+from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
+from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import BatchSummary, ConsentPlan, LiveProgress
+from reviewdesk.domain.panel.turnout import BatchSummary, ConsentPlan, Listener, LiveProgress
+from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import SLACK, CanonicalVerdict
+from reviewdesk.domain.verdict import (
+    SLACK,
+    CanonicalVerdict,
+    Status,
+    verdict_from_body,
+    without_nulls,
+)
 from reviewdesk.errors import Cancelled, PanelError, ReviewDeskError, TransportError, UsageError
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import CaseCalls, ReplyCache, Survey, Unstored, ask_all, hosts, payloads
+from reviewdesk.live.batch import (
+    Asking,
+    CaseCalls,
+    ReplyCache,
+    Survey,
+    Unstored,
+    hosts,
+    panel_calls,
+    payloads,
+    seat_ballots,
+)
 from reviewdesk.live.keys import PROCESS
-from reviewdesk.live.records import ReplyStore
 from reviewdesk.live.session import Meter, RunLimits, World
 from reviewdesk.live.wires.batches import interface, is_batched
 from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.reports.canonical.writer import ReportWriter
+from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
 from reviewdesk.reports.panels.cases_file import open_cases, read_cases
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.version import __version__
+from reviewdesk.views.json.review import shape
 
 _GO_ON: Final = "Continue with --resume."
-NOTHING_PLANNED: Final = ConsentPlan((), (), 0, 0.0, (), "")
 
 
 class Order(RunLimits, frozen=True, kw_only=True):
@@ -55,7 +72,6 @@ class Order(RunLimits, frozen=True, kw_only=True):
     report: str
     resume: bool = False
     force: bool = False
-    yes: bool = False
     stop_when_decided: bool = False
     """Whether the next juror is asked only while it can change the decision, as a panel may say."""
     in_batches: bool = False
@@ -63,14 +79,6 @@ class Order(RunLimits, frozen=True, kw_only=True):
     """The folder of replies that are kept between runs, if they are kept."""
     desk: Path | None = None
     """The desk that keeps the journal; ``None`` is a private file beside the report."""
-
-
-class BatchListener(Struct, frozen=True):
-    """Callbacks of a batch: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user."""
-
-    agreed: Callable[[ConsentPlan], bool] = lambda _: True
-    told: Callable[[LiveProgress], None] = lambda _: None
-    noted: Callable[[str], None] = lambda _: None
 
 
 class CallsPendingError(ReviewDeskError):
@@ -95,7 +103,7 @@ class Cases:
 
 
 def judge_cases(
-    order: Order, listener: BatchListener, world: World | None = None, stdin: BinaryIO | None = None
+    order: Order, listener: Listener, world: World | None = None, stdin: BinaryIO | None = None
 ) -> BatchSummary:
     """Judge every case of a file and write the report.
 
@@ -147,6 +155,22 @@ def _panel_of(order: Order) -> PanelSpec:
     return panel
 
 
+class PendingCase(Struct, frozen=True):
+    """A case with its position in the file, its panel, and the results of its checks."""
+
+    place: int
+    case: Case
+    panel: PanelSpec
+    checks: tuple[CheckResult, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        return any(check.failed for check in self.checks)
+
+    def begin(self) -> CaseCalls:
+        return CaseCalls(()) if self.failed else panel_calls(self.case, self.panel)
+
+
 def check_cases(cases: Iterable[Case], panel: PanelSpec, name: str = "") -> Iterator[PendingCase]:
     """Run the checks of every case; raise PanelError for one that cannot be judged."""
     for place, case in enumerate(cases):
@@ -163,6 +187,12 @@ def check_cases(cases: Iterable[Case], panel: PanelSpec, name: str = "") -> Iter
         yield PendingCase(place, case, panel, results)
 
 
+_COUNTS = {
+    "pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "error": "errors",
+}  # fmt: skip
+"""The figure that counts each decision; verdicts without one are ``no_decision``."""
+
+
 @dataclass(slots=True)
 class BatchRun:
     """One batch: the survey of its calls, the commitment in its journal, and the report."""
@@ -170,29 +200,34 @@ class BatchRun:
     panel: PanelSpec
     cases: Cases
     order: Order
-    listener: BatchListener
+    listener: Listener
     world: World
-    store: ReplyStore = field(default_factory=Unstored)
-    """Where replies go; a report has a journal."""
     kept: Callable[[int, CanonicalVerdict], None] = lambda _place, _body: None
     """Receives each verdict with the place of its case."""
     came: str = "nothing was sent"
+    summary: BatchSummary = field(init=False)
     _journal: ReportJournal | None = None
-    _plan: ConsentPlan = NOTHING_PLANNED
+    _plan: ConsentPlan = field(default_factory=ConsentPlan)
     _promised: float = 0.0
     """The most that calls through batch interfaces cost, in US dollars."""
     _in_batches: bool = False
     """Whether the vendors' batch interfaces are used, as asked for or begun earlier."""
     _cache: ReplyCache | None = None
+    _unverified: int = 0
+    """The verdicts whose panel hash is not the committed one."""
 
     @property
     def _path(self) -> Path:
         return Path(self.order.report).expanduser()
 
+    def _pending(self) -> Iterator[PendingCase]:
+        return check_cases(self.cases.read(), self.panel, self.cases.name)
+
     @contextmanager
     def begun(self) -> Iterator[None]:
         """Check the order, count the calls, get consent unless there are none, and commit."""
         order = self.order
+        self.summary = BatchSummary(order.report)
         _panel_hosts(self.panel, self.world.environment)
         hosts(dict.fromkeys(self.panel.jurors, 0), {}).check_ceiling(order.max_cost)
         if order.cache and order.in_batches:
@@ -214,7 +249,7 @@ class BatchRun:
 
     def _open(self, opened: ExitStack) -> None:
         found = report_journal(self._path, self.order.desk, self.world.clock.now)
-        self._journal = self.store = opened.enter_context(found)
+        self._journal = opened.enter_context(found)
         for note in self._journal.notes:
             self.listener.noted(note)
 
@@ -228,14 +263,14 @@ class BatchRun:
         self._in_batches = self.order.in_batches or bool(waiting)
         found = Survey(
             self.world.environment,
-            self.store,
+            self._journal or Unstored(),
             self._cache,
             jurors=panel.jurors,
             in_batch=is_batched if self._in_batches else lambda _: False,
             held={key for batch in waiting.values() for key in batch.nonces},
         )
         count = 0
-        for pending in check_cases(self.cases.read(), panel, self.cases.name):
+        for pending in self._pending():
             count += 1
             found.add(pending.begin())
         if not count:
@@ -267,25 +302,21 @@ class BatchRun:
     async def ask(self) -> BatchSummary:
         """Make the calls that no stored reply answers, and write the report."""
         order = self.order
-        panel = self.panel
         journal = self._journal
-        held = self._commit()
-        plan = self._plan
-        count = plan.cases or 0
+        times = self._commit()
+        count = self._plan.cases or 0
         if not order.report:
-            calls = count * sum(juror.samples for juror in panel.jurors)
-            plan = replace(plan, calls=calls)
+            calls = count * sum(juror.samples for juror in self.panel.jurors)
+            self._plan = replace(self._plan, calls=calls)
         at_vendors = "; what the vendors took is noted" if self._in_batches else ""
         stored = "what came back before is stored"
         self.came = stored if order.resume else f"0 of {count} cases are complete{at_vendors}"
         spent = journal.spent if journal else 0.0
-        meter = Meter(self.store, order.max_cost, spent, self._promised)
-        results = Results(panel, held, order.report)
         replaces = order.resume or order.force
         writer = ReportWriter(self._path, count, replace=replaces) if order.report else None
 
         def done(one: PendingCase, found: CaseCalls) -> None:
-            body = results.verdict(one, found)
+            body = self._verdict(one, found, times)
             self.kept(one.place, body)
             if writer is not None:
                 writer.put(one.place, body)
@@ -294,12 +325,14 @@ class BatchRun:
             self.came = f"{counts.done} of {count} cases are complete{at_vendors}"
             self.listener.told(counts)
 
+        meter = Meter(journal or Unstored(), order.max_cost, spent, self._promised)
+        listener = replace(self.listener, told=told)
+        batches = journal if self._in_batches else None
+        asking = Asking[PendingCase](
+            meter, order, self.world, listener, self._plan, batches, self._cache
+        )
         try:
-            counts = await ask_all(
-                check_cases(self.cases.read(), panel, self.cases.name), meter, order, self.world,
-                plan, done=done, told=told, noted=self.listener.noted,
-                batches=journal if self._in_batches else None, cache=self._cache,
-            )  # fmt: skip
+            counts = await asking.run(self._pending(), done)
             if meter.closed:
                 raise meter.stopped(
                     f", and {counts.done} of {count} cases are complete",
@@ -308,25 +341,24 @@ class BatchRun:
             if counts.waiting or counts.unsent:
                 raise CallsPendingError(counts)
             if writer is not None:
-                writer.write(header(self._path.stem, panel, held, self.cases.name))
+                writer.write(header(self._path.stem, self.panel, times, self.cases.name))
         finally:
             # Closing fails on a full disk too, and the first error is the one to report.
             with suppress(OSError, ReviewDeskError):
                 if writer is not None:
                     writer.close()
                 if journal is not None:
-                    made = results.summary.verdicts
+                    made = self.summary.verdicts
                     left = count - made
                     journal.append("rerun_ended", {"left": left, "done": made, "stopped": left > 0})
-        return results.finish(counts, None if plan.unpriced else meter.spent, order.max_failed)
+        self.summary.cost_usd = asking.cost
+        return self._summed_up(counts)
 
     def _commit(self) -> CommitTimes:
         panel = self.panel
         plan = self._plan
         if self._journal is None:
             return CommitTimes(None, "", self.world.clock.now().isoformat(timespec="milliseconds"))
-        how = "--yes" if self.order.yes else "asked"
-        consent = {"how": how, "calls": plan.calls, "payload_sha256": plan.payload_sha256}
         commitment = {
             "version": __version__,
             "panel": committed_panel(panel),
@@ -334,13 +366,63 @@ class BatchRun:
             "rule": panel.rule_body(panel.rubric, ()),
             "cases_sha256": self.cases.sha256(),
         }
-        held = self._journal.commit(commitment, plan.cases or 0, consent if plan.calls else {})
-        if held.committed_at != held.started_at:
+        consent = agreed_facts(self.order, plan) if plan.calls else {}
+        times = self._journal.commit(commitment, plan.cases or 0, consent)
+        if times.committed_at != times.started_at:
             self.listener.noted(
                 "panel or cases are not those that the stored replies were begun with: "
                 "what has no reply under them is asked, and the report is made anew"
             )
-        return held
+        return times
+
+    def _verdict(
+        self, pending: PendingCase, found: CaseCalls, times: CommitTimes
+    ) -> CanonicalVerdict:
+        """Make the verdict of a finished case, and count it."""
+        case = pending.case
+        figures = self.summary
+        if pending.failed:
+            figures.failed_checks += 1
+            body = failed_check_body(case, self.panel, pending.checks)
+        else:
+            ballots = seat_ballots(case, self.panel, found)
+            body = verdict_body(
+                case, self.panel, ballots, committed_at=times.committed_at,
+                checks=[one.body for one in pending.checks], run_id=times.run_id,
+            )  # fmt: skip
+            verdict = verdict_from_body(body)
+            self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
+            figures.stopped_early += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
+            figures.turnouts.add(ballots, self.panel.rule.threshold)
+        figures.verdicts += 1
+        name = _COUNTS.get(body.get("decision") or "", "no_decision")
+        setattr(figures, name, getattr(figures, name) + 1)
+        return body
+
+    def _summed_up(self, counts: LiveProgress) -> BatchSummary:
+        """Return the figures of the whole run, with the problem that fails it, if any."""
+        figures = self.summary
+        figures.cases = counts.done
+        for name in ("calls", "spared", "reused", "seconds", "rate"):
+            setattr(figures, name, getattr(counts, name))
+        figures.calls -= counts.unasked
+        turnouts = figures.turnouts
+        lost = turnouts.failed
+        ballots = turnouts.ballots
+        allowed = self.order.max_failed
+        if self._unverified:
+            hashes = f"the panel hash of {self._unverified} verdicts"
+            figures.problem = f"{hashes} is not the one that was committed"
+        elif allowed.is_passed(lost, ballots) and lost == ballots:
+            kind, count = turnouts.why.most_common(1)[0]
+            why = f"{turnouts.messages[kind]} ({count} of {ballots} ballots)"
+            figures.problem = f"no juror answered any case: {why}"
+        elif allowed.is_passed(lost, ballots):
+            figures.problem = (
+                f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "
+                f"{allowed.text}; --resume asks for them again"
+            )
+        return figures
 
 
 def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPlan:
@@ -370,3 +452,51 @@ def _check_output(path: Path, order: Order) -> None:
     if taken and not (order.resume and (begun or order.desk)):
         more = ", and is not a report of this run" if order.resume else ""
         raise UsageError(f"{path}: already exists{more}", "Name another -o, or give --force.")
+
+
+def header(name: str, panel: PanelSpec, times: CommitTimes, cases: str) -> dict[str, Any]:
+    """Return the report without its verdicts."""
+    rule = panel.rule
+    strategy = panel.strategy_for(())
+    defaults = shape(rule, "threshold quorum", strategy=strategy)
+    defaults |= shape(rule, "trim_fraction=trim", weights=dict(rule.weights) or None)
+    return {
+        "schema": FORMAT_NAME,
+        "report_id": name[:200],
+        "title": f"{cases}, judged by {panel.name}",
+        "created_at": times.started_at,
+        "producer": {
+            "name": "reviewdesk",
+            "version": __version__,
+            "format": FORMAT,
+            "run_id": times.run_id,
+        },
+        "defaults": without_nulls(defaults),
+        "meta": {"panel": committed_panel(panel)},
+    }
+
+
+def committed_panel(panel: PanelSpec) -> dict[str, Any]:
+    """Return the panel as the journal stores it: all that affects a decision, and no secrets."""
+    rule = panel.rule
+    return without_nulls(
+        {
+            **shape(panel, "name rubric"),
+            **shape(rule, "threshold quorum strategy regime"),
+            **panel.answering,
+            "supermajority": own_share(rule.supermajority),
+            "strategy_for": dict(rule.routes) or None,
+            "trim": shape(rule, "fraction=trim rounding"),
+            **panel.asking(),
+            "jurors": [
+                {
+                    **seat_body(juror),
+                    "host": endpoint(juror).host,
+                    **without_nulls(
+                        shape(juror, "max_tokens timeout prompt_version system_prompt prompt")
+                    ),
+                }
+                for juror in panel.jurors
+            ],
+        }
+    )

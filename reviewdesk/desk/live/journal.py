@@ -18,31 +18,15 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.review.items import held, refuse_held
-from reviewdesk.domain.jury.rules import own_share
-from reviewdesk.domain.panel.case import Case, CheckResult
-from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, LiveProgress
-from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
-from reviewdesk.domain.verdict import (
-    CanonicalVerdict,
-    Status,
-    canonical_json,
-    verdict_from_body,
-    without_nulls,
-)
+from reviewdesk.domain.panel.turnout import ConsentPlan
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import BusyError, JournalError
-from reviewdesk.live.batch import CaseCalls, panel_calls, seat_ballots
 from reviewdesk.live.records import Call, Exchange
+from reviewdesk.live.session import RunLimits
 from reviewdesk.live.vendor_batches import VendorBatch
-from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
-from reviewdesk.version import __version__
-from reviewdesk.views.json.review import shape
 
 _AGAIN = 0.1
 """Seconds until replies are written again, if another process holds the lock of the desk."""
@@ -68,8 +52,7 @@ class DeskJournal:
         self.desk = desk
         self.about: dict[str, Any] = {"batch": word, "of": of}
         self.plan: int | None = None
-        """The event that all replies belong to, unless their calls are drawn for others."""
-        self._plans: dict[str, int] = {}
+        """The event that all replies belong to whose calls name none."""
         self._waiting: list[Callable[[Desk], object]] = []
         self._added = self._stored = 0
         self._round: asyncio.Task[None] | None = None
@@ -82,18 +65,10 @@ class DeskJournal:
             self._thread.submit(self._writer.close).result()
         self._thread.shutdown()
 
-    def draw(self, calls: tuple[Call, ...], plan: int | None) -> None:
-        """Accept replies to these calls for a plan; with ``None``, stop accepting them."""
-        for call in calls:
-            if plan is None:
-                self._plans.pop(call.key, None)
-            else:
-                self._plans[call.key] = plan
-
-    def reply(self, key: str) -> Exchange | None:
+    def reply(self, call: Call) -> Exchange | None:
         """Return the newest stored exchange of a call."""
-        plan = self._plans.get(key, self.plan)
-        found = None if plan is None else reruns.reply(self.desk.conn, plan, key)
+        plan = call.plan or self.plan
+        found = None if plan is None else reruns.reply(self.desk.conn, plan, call.key)
         return None if found is None else Exchange(**found)
 
     @property
@@ -105,7 +80,7 @@ class DeskJournal:
         """Queue an exchange for writing; it is on disk once ``settled`` has returned."""
         about = {"seat": call.seat, "juror": call.juror.name, "usd": usd}
         row = {**msgspec.structs.asdict(exchange), **about}
-        plan = self._plans.get(call.key, self.plan or 0)
+        plan = call.plan or self.plan or 0
         self.put(lambda desk: reruns.keep_reply(desk.conn, plan, row))
 
     def put(self, write: Callable[[Desk], object]) -> None:
@@ -171,6 +146,19 @@ class DeskJournal:
         self.flush()
 
 
+def agreed_facts(limits: RunLimits, plan: ConsentPlan | None) -> dict[str, Any]:
+    """Return what the event of a consent states: how it was given, to what, in which process."""
+    how = "--yes" if limits.yes else "asked"
+    calls = {} if plan is None else plan.facts
+    return {"how": how, "max_cost_usd": limits.max_cost, **calls, **reruns.this_process()}
+
+
+def fingerprint(value: object) -> str:
+    """Return the sha256 of a value's canonical JSON."""
+    plain = json.loads(json.dumps(value))  # words instead of enumerations
+    return hashlib.sha256(canonical_json(plain)).hexdigest()
+
+
 class CommitTimes(Struct, frozen=True):
     """The run's id, when it was started, and when its present commitment was written."""
 
@@ -202,34 +190,32 @@ class ReportJournal(DeskJournal):
 
         A run whose commitment equals an earlier one keeps the times of the earlier one.
         """
-        sha256 = _sha256(commitment)
+        sha256 = fingerprint(commitment)
         self.about["of"] = cases
-        desk = self.desk
-        with writing(desk.conn):
+        with writing(self.desk.conn):
             self._read()
             found = [one.detail for one in self.starts]
-            known = [one["at"] for one in found if one["sha256"] == sha256]
-            now = desk.at()
-            started = found[0]["at"] if found else now
-            committed = known[0] if known else now
-            run_id = hashlib.sha256(f"{sha256} {started}".encode()).hexdigest()[:16]
-            run_id = found[0]["run_id"] if found else run_id
-            facts = {
-                **_facts(self.report, sha256, committed, run_id),
-                **{key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")},
-                **consent,
-                **reruns.this_process(),
-            }
-            entry = NewEvent("rerun_planned", committed, detail={**self.about, **facts})
-            events.append(desk.conn, desk.reviewer, [entry])
+            now = self.desk.at()
+            first = found[0] if found else {"at": now}
+            run_id = hashlib.sha256(f"{sha256} {now}".encode()).hexdigest()[:16]
+            committed = next((one["at"] for one in found if one["sha256"] == sha256), now)
+            times = CommitTimes(first.get("run_id", run_id), first["at"], committed)
+            told = {key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")}
+            self._begin(sha256, committed, times.run_id, {**told, **consent})
+        return times
+
+    def _begin(self, sha256: str, at: str, run_id: str | None, told: Mapping[str, Any]) -> None:
+        """Write the event of a commitment, in the caller's transaction."""
+        facts = {"report": self.report.name, "sha256": sha256, "at": at, "run_id": run_id}
+        detail = {**self.about, **facts, "left": 0, **reruns.this_process(), **told}
+        entry = NewEvent("rerun_planned", at, detail=detail)
+        events.append(self.desk.conn, self.desk.reviewer, [entry])
         self._read()
-        return CommitTimes(run_id, started, committed)
 
     def take_over(self, old: Path) -> None:
         """Take in a journal of an earlier version."""
-        desk = self.desk
         batches = dict[str, VendorBatch]()
-        with writing(desk.conn), old.open("rb") as lines:
+        with writing(self.desk.conn), old.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.endswith(b"\n"):
                     self.notes.append(
@@ -250,24 +236,19 @@ class ReportJournal(DeskJournal):
         self, line: dict[str, Any], number: int, batches: dict[str, VendorBatch]
     ) -> None:
         """Take in one line; a line that holds something else raises an error."""
-        desk = self.desk
         if not isinstance(line, dict) or (number == 1 and line.get("journal") != FORMAT):
             raise ValueError
         if "journal" in line:
             names = ("version", "panel", "panel_hash", "rule", "cases_sha256")
-            sha256 = _sha256({name: line[name] for name in names})
-            facts = _facts(self.report, sha256, line["at"], line["run_id"])
-            detail = {**self.about, **facts, **reruns.this_process(), "how": "taken over"}
-            entry = NewEvent("rerun_planned", line["at"], detail=detail)
-            events.append(desk.conn, desk.reviewer, [entry])
-            self._read()
+            sha256 = fingerprint({name: line[name] for name in names})
+            self._begin(sha256, line["at"], line["run_id"], {"how": "taken over"})
         elif "call" in line:
             exchange = msgspec.convert(
                 {name: line[name] for name in Exchange.__struct_fields__ if name in line}, Exchange
             )
             about = {"seat": line["seat"], "juror": line["juror"], "usd": line["usd"]}
             row = {**msgspec.structs.asdict(exchange), **about}
-            reruns.keep_reply(desk.conn, self.plan or 0, row)
+            reruns.keep_reply(self.desk.conn, self.plan or 0, row)
         elif "batch" in line:
             name = line["batch"]
             if "nonces" in line:
@@ -278,15 +259,6 @@ class ReportJournal(DeskJournal):
                 batches[name] = msgspec.structs.replace(batches[name], id=line["id"])
         elif "torn" not in line:
             raise ValueError
-
-
-def _facts(report: Path, sha256: str, at: str, run_id: str) -> dict[str, Any]:
-    return {"report": report.name, "sha256": sha256, "at": at, "run_id": run_id, "left": 0}
-
-
-def _sha256(commitment: Mapping[str, Any]) -> str:
-    plain = json.loads(json.dumps(commitment))  # words instead of enumerations
-    return hashlib.sha256(canonical_json(plain)).hexdigest()
 
 
 def is_begun(report: Path, named: Path | None) -> bool:
@@ -319,130 +291,3 @@ def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[R
             refuse_held(journal.starts[-1].detail, "this run", is_ended=journal.is_ended)
         with held(journal.about["batch"]):
             yield journal
-
-
-class PendingCase(Struct, frozen=True):
-    """A case with its position in the file, its panel, and the results of its checks."""
-
-    place: int
-    case: Case
-    panel: PanelSpec
-    checks: tuple[CheckResult, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        return any(check.failed for check in self.checks)
-
-    def begin(self) -> CaseCalls:
-        return CaseCalls(()) if self.failed else panel_calls(self.case, self.panel)
-
-
-_COUNTS = {
-    "pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "error": "errors",
-}  # fmt: skip
-"""The figure that counts each decision; verdicts without one are ``no_decision``."""
-
-
-class Results:
-    """Turns every finished case into a verdict, and sums up the run."""
-
-    def __init__(self, panel: PanelSpec, held: CommitTimes, report: str) -> None:
-        self._panel = panel
-        self._held = held
-        self._unverified = 0
-        self.summary = BatchSummary(report)
-
-    def verdict(self, pending: PendingCase, found: CaseCalls) -> CanonicalVerdict:
-        """Make the verdict of a finished case, and count it."""
-        case = pending.case
-        figures = self.summary
-        if pending.failed:
-            figures.failed_checks += 1
-            body = failed_check_body(case, self._panel, pending.checks)
-        else:
-            ballots = seat_ballots(case, self._panel, found)
-            body = verdict_body(
-                case, self._panel, ballots, committed_at=self._held.committed_at,
-                checks=[one.body for one in pending.checks], run_id=self._held.run_id,
-            )  # fmt: skip
-            verdict = verdict_from_body(body)
-            self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
-            figures.stopped_early += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
-            figures.turnouts.add(ballots, self._panel.rule.threshold)
-        figures.verdicts += 1
-        name = _COUNTS.get(body.get("decision") or "", "no_decision")
-        setattr(figures, name, getattr(figures, name) + 1)
-        return body
-
-    def finish(self, counts: LiveProgress, cost: float | None, allowed: Allowance) -> BatchSummary:
-        """Return the figures of the whole run; ``allowed`` is how many ballots it may lose."""
-        figures = self.summary
-        figures.cases = counts.done
-        for name in ("calls", "spared", "reused", "seconds", "rate"):
-            setattr(figures, name, getattr(counts, name))
-        figures.calls -= counts.unasked
-        figures.cost_usd = cost
-        turnouts = figures.turnouts
-        lost = turnouts.failed
-        ballots = turnouts.ballots
-        if self._unverified:
-            hashes = f"the panel hash of {self._unverified} verdicts"
-            figures.problem = f"{hashes} is not the one that was committed"
-        elif allowed.is_passed(lost, ballots) and lost == ballots:
-            kind, count = turnouts.why.most_common(1)[0]
-            why = f"{turnouts.messages[kind]} ({count} of {ballots} ballots)"
-            figures.problem = f"no juror answered any case: {why}"
-        elif allowed.is_passed(lost, ballots):
-            figures.problem = (
-                f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "
-                f"{allowed.text}; --resume asks for them again"
-            )
-        return figures
-
-
-def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[str, Any]:
-    """Return the report without its verdicts."""
-    rule = panel.rule
-    strategy = panel.strategy_for(())
-    defaults = shape(rule, "threshold quorum", strategy=strategy)
-    defaults |= shape(rule, "trim_fraction=trim", weights=dict(rule.weights) or None)
-    return {
-        "schema": FORMAT_NAME,
-        "report_id": name[:200],
-        "title": f"{cases}, judged by {panel.name}",
-        "created_at": held.started_at,
-        "producer": {
-            "name": "reviewdesk",
-            "version": __version__,
-            "format": FORMAT,
-            "run_id": held.run_id,
-        },
-        "defaults": without_nulls(defaults),
-        "meta": {"panel": committed_panel(panel)},
-    }
-
-
-def committed_panel(panel: PanelSpec) -> dict[str, Any]:
-    """Return the panel as the journal stores it: all that affects a decision, and no secrets."""
-    rule = panel.rule
-    return without_nulls(
-        {
-            **shape(panel, "name rubric"),
-            **shape(rule, "threshold quorum strategy regime"),
-            **panel.answering,
-            "supermajority": own_share(rule.supermajority),
-            "strategy_for": dict(rule.routes) or None,
-            "trim": shape(rule, "fraction=trim rounding"),
-            **panel.asking(),
-            "jurors": [
-                {
-                    **seat_body(juror),
-                    "host": endpoint(juror).host,
-                    **without_nulls(
-                        shape(juror, "max_tokens timeout prompt_version system_prompt prompt")
-                    ),
-                }
-                for juror in panel.jurors
-            ],
-        }
-    )

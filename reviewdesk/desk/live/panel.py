@@ -204,7 +204,8 @@ class Panel(PanelSpec):
             NoJurorsError: no juror answered, and an ``aggregate`` has nothing to count.
             CeilingError: the next call might exceed the ceiling.
         """
-        from reviewdesk.desk.live.batch import BatchListener, BatchRun, Cases, Order
+        from reviewdesk.desk.live.batch import BatchRun, Cases, Order
+        from reviewdesk.domain.panel.turnout import Listener
         from reviewdesk.live.session import SystemClock, World
         from reviewdesk.live.wires.transport import HttpTransport
         from reviewdesk.reports.panels.cases_file import case_from
@@ -252,8 +253,7 @@ class Panel(PanelSpec):
         )
         text = "\n".join(map(case_key, cases))
         found = Cases("cases", lambda: iter(cases), sha256(text.encode()).hexdigest)
-        listener = BatchListener(told=told)
-        run = BatchRun(self, found, order, listener, world, kept=kept)
+        run = BatchRun(self, found, order, Listener(told=told), world, kept=kept)
         with run.begun():
             await run.ask()
         return tuple(made[place] for place in range(len(cases)))

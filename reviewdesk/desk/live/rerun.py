@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.live.journal import DeskJournal
+from reviewdesk.desk.live.journal import DeskJournal, agreed_facts
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import UnfinishedRerun, held
 from reviewdesk.domain.panel.case import Case, case_of
@@ -31,12 +31,12 @@ from reviewdesk.domain.panel.rerun import (
     rerun_facts,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
-from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
+from reviewdesk.domain.panel.turnout import ConsentPlan, Listener
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
-from reviewdesk.live.batch import CaseCalls, Survey, ask_all
+from reviewdesk.live.batch import Asking, CaseCalls, Survey
 from reviewdesk.live.batch import payloads as sent
 from reviewdesk.live.keys import PROCESS, redactor
 from reviewdesk.live.records import Call, calls_for
@@ -139,21 +139,20 @@ class RerunOrder(RunLimits, frozen=True, kw_only=True):
     wish: RerunRequest = RerunRequest()
     source: str = ""
     shown: str | None = None
-    yes: bool = False
     panel: PanelSpec | None = None
 
 
-def prepared(desk: Desk, key: int, order: RerunOrder) -> PreparedRerun:
-    """Prepare one verdict of an order: the jurors, and their calls about it."""
+def prepared(desk: Desk, key: int, order: RerunOrder, plan: int | None = None) -> PreparedRerun:
+    """Prepare one verdict of an order, whose event is ``plan`` if it was planned before."""
     item = desk.item(key)
     panel = order.panel or panel_for(order.source, item, order.wish)
     seats = seating(item.verdict, panel, order.wish)
     case = case_of(item.verdict.body, item.verdict.generator).under(panel.rubric)
     places = sorted(seats.asked)
     asked = dataclasses.replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
-    calls = tuple(replace(call, seat=places[call.seat]) for call in calls_for(case, asked))
+    calls = (replace(one, seat=places[one.seat], plan=plan) for one in calls_for(case, asked))
     return PreparedRerun(
-        item, case, seats, calls, seats.committed(case.rubric, case.tags),
+        item, case, seats, tuple(calls), seats.committed(case.rubric, case.tags),
         contract_before(item.verdict, seats.asked.values()),
     )  # fmt: skip
 
@@ -180,21 +179,15 @@ class ReadyRerun:
     def first(self) -> PreparedRerun:
         return self.held[self.keys[0]]
 
-    def prepared(self, desk: Desk, key: int) -> PreparedRerun:
-        """Return one of its verdicts, prepared again if it is not held."""
-        return self.held.get(key) or prepared(desk, key, self.order)
+    def prepared(self, desk: Desk, key: int, plan: int | None = None) -> PreparedRerun:
+        """Return one of its verdicts, prepared again if it is not held, with replies to a plan."""
+        one = self.held.get(key) or prepared(desk, key, self.order)
+        return replace(one, calls=tuple(replace(call, plan=plan) for call in one.calls))
 
     def payloads(self, prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
         """Yield the body of every request about some verdicts that would be sent."""
         calls = (call for one in prepared for call in one.calls)
         return sent(call for call in calls if call.key not in self.stored)
-
-    @property
-    def consent_facts(self) -> dict[str, Any]:
-        """What the person is shown and agrees to, as events keep it."""
-        first = self.first
-        rule = first.seats.panel.rule_body(first.case.rubric, first.case.tags)
-        return {"rule": rule, **self.plan.facts}
 
     @property
     def name(self) -> str:
@@ -223,8 +216,7 @@ def survey(
         order, plans = _rest(desk, order, resumes)
     if order.source and not order.source.startswith("@") and not order.panel:
         order = replace(order, panel=panel_from(order.source))
-    journal = DeskJournal(desk, "", 0)
-    calls = Survey(environment, journal)
+    calls = Survey(environment, DeskJournal(desk, "", 0))
     made: dict[int, PreparedRerun] = {}
     keys: list[int] = []
     panels: dict[str, None] = {}
@@ -237,8 +229,7 @@ def survey(
             raise Cancelled("cancelled: nothing was sent")
         plan = plans.get(key)
         try:
-            one = prepared(desk, key, order)
-            journal.draw(one.calls, plan.plan if plan else None)
+            one = prepared(desk, key, order, plan.plan if plan else None)
             calls.add(begun := one.begin())
         except UsageError as error:
             if resumes is not None or order.shown is None:
@@ -258,7 +249,6 @@ def survey(
         if len(made) < HELD:
             made[key] = one
         stored |= begun.answers.keys()
-        journal.draw(one.calls, None)
     if problem is not None and not keys:
         raise problem
     planned = calls.plan()
@@ -295,17 +285,8 @@ def _rest(
 # Asking
 
 
-class RerunListener(Struct, frozen=True):
-    """Callbacks of a re-run: each ballot as it comes, the progress, and the result at the end."""
-
-    came: Callable[[int, CanonicalBallot], None] = lambda _key, _ballot: None
-    told: Callable[[LiveProgress], None] = lambda _: None
-    ended: Callable[[RerunSummary], None] = lambda _: None
-    noted: Callable[[str], None] = lambda _: None
-
-
 async def carry_out(
-    desk: Desk, ready: ReadyRerun, listener: RerunListener, world: World | None = None
+    desk: Desk, ready: ReadyRerun, listener: Listener, world: World | None = None
 ) -> RerunSummary:
     """Carry out a re-run that a person has agreed to, on the runner that ``judge`` uses.
 
@@ -322,14 +303,14 @@ async def carry_out(
         spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
         meter = Meter(journal, ready.order.max_cost, spent)
         summary = RerunSummary(len(ready.keys))
+        plan = replace(ready.plan, cases=summary.verdicts)
+        asking = Asking[PreparedRerun](meter, ready.order, world or World.real(), listener, plan)
         ballots: dict[str, CanonicalBallot] = {}
         """The ballots of a single verdict by call, which a stop keeps."""
 
         def drawn() -> Iterator[PreparedRerun]:
             for key in ready.keys:
-                one = ready.prepared(desk, key)
-                journal.draw(one.calls, plans[key])
-                yield one
+                yield ready.prepared(desk, key, plans[key])
 
         def came(one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
             summary.turnouts.add([ballot])
@@ -347,18 +328,13 @@ async def carry_out(
                 )
 
         try:
-            await ask_all(
-                drawn(), meter, ready.order, world or World.real(),
-                replace(ready.plan, cases=summary.verdicts),
-                done=lambda one, found: store(one, found.answers),
-                came=came, told=listener.told, noted=listener.noted,
-            )  # fmt: skip
+            await asking.run(drawn(), lambda one, found: store(one, found.answers), came)
         finally:
             # The replies that came are paid for, so that this runs at every end.
             is_alone = summary.verdicts == 1 and not meter.closed
             if is_alone and not summary.done:
                 store(ready.prepared(desk, ready.keys[0]), ballots)
-            summary.spent_usd = None if ready.plan.unpriced else meter.spent
+            summary.spent_usd = asking.cost
             done = len(summary.done)
             summary.left = left = 0 if is_alone else summary.verdicts - done
             facts = {"left": left, "done": done, "flips": dict(summary.flips), "stopped": left > 0}
@@ -374,31 +350,31 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
     """Write the plan of every verdict that lacks one, then the consent; return the plans' keys."""
     desk = journal.desk
     order = ready.order
+    first = ready.first
+    rule = first.seats.panel.rule_body(first.case.rubric, first.case.tags)
 
     def plan(key: int) -> NewEvent:
         one = ready.prepared(desk, key)
         told = dict(journal.about)
         if len(ready.keys) == 1:
             jurors = [seat_body(juror) for juror in one.seats.asked.values()]
-            told |= ready.consent_facts | {"jurors": jurors}
+            told |= {"rule": rule, **ready.plan.facts, "jurors": jurors}
         facts = rerun_facts(order.wish, one.seats.panel.name, one.committed, told)
         return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
 
-    def consent(first: int) -> NewEvent:
+    def consent(start: int) -> NewEvent:
         told: dict[str, Any] = {
             **journal.about,
             "left": len(ready.keys),
             "filter": order.shown,
             "source": order.source,
-            "max_cost_usd": order.max_cost,
-            "how": "--yes" if order.yes else "asked",
-            **reruns.this_process(),
-            **ready.consent_facts,
-            "jurors": [seat_body(juror) for juror in ready.first.seats.panel.jurors],
-            "first": first,
+            "rule": rule,
+            **agreed_facts(order, ready.plan),
+            "jurors": [seat_body(juror) for juror in first.seats.panel.jurors],
+            "first": start,
         }
-        facts = rerun_facts(order.wish, ready.asked.panel, ready.first.committed, told)
-        return NewEvent("rerun_planned", desk.at(), run=ready.first.item.run.hash, detail=facts)
+        facts = rerun_facts(order.wish, ready.asked.panel, first.committed, told)
+        return NewEvent("rerun_planned", desk.at(), run=first.item.run.hash, detail=facts)
 
     if ready.resumes is not None:
         with writing(desk.conn):
@@ -419,7 +395,6 @@ def _finish(
     journal: DeskJournal, one: PreparedRerun, plan: int, ballots: Mapping[str, CanonicalBallot]
 ) -> CanonicalVerdict | None:
     """Queue the new verdict of a plan, if anybody answered, and the event that ends it."""
-    journal.draw(one.calls, None)
     body = one.body(ballots, events.by_key(journal.desk.conn, plan).at) if ballots else None
     stopped = len(ballots) < len(one.calls)
     key = one.item.row.key
@@ -450,12 +425,10 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     with closing(DeskJournal(desk, found.batch, found.extent.verdicts)) as journal:
         for plan in rest:
             with suppress(ReviewDeskError):
-                ready = prepared(desk, plan.verdict, order)
+                ready = prepared(desk, plan.verdict, order, plan.plan)
                 hidden = redactor([call.juror for call in ready.calls], PROCESS)
-                journal.draw(ready.calls, plan.plan)
-                stored = ((call, journal.reply(call.key)) for call in ready.calls)
-                answers = ((call.key, answer_of(call, one, hidden)) for call, one in stored)
-                ballots = {key: ballot for key, ballot in answers if ballot is not None}
+                answers = {c.key: answer_of(c, journal.reply(c), hidden) for c in ready.calls}
+                ballots = {key: ballot for key, ballot in answers.items() if ballot is not None}
                 if ballots and ready.committed == plan.panel_hash:
                     _finish(journal, ready, plan.plan, ballots)
         facts = {"left": 0, "given_up": found.extent.left, "stopped": True}

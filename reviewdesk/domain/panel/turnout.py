@@ -1,7 +1,7 @@
 """The turnout of each juror: how many of its ballots were answered, withheld or lost."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, field
@@ -26,13 +26,13 @@ class Host(Struct, frozen=True):
 class ConsentPlan(Struct, frozen=True):
     """What a person consents to; ``worst_usd`` is ``None`` if any juror has no price."""
 
-    hosts: tuple[Host, ...]
-    models: tuple[str, ...]
-    calls: int
-    worst_usd: float | None
-    missing_keys: tuple[str, ...]
+    hosts: tuple[Host, ...] = ()
+    models: tuple[str, ...] = ()
+    calls: int = 0
+    worst_usd: float | None = 0.0
+    missing_keys: tuple[str, ...] = ()
     """The variables whose key is missing or malformed; their jurors are not asked."""
-    payload_sha256: str
+    payload_sha256: str = ""
     cases: int | None = None
     """The number of cases of a batch; ``None`` for re-runs."""
     stored: int = 0
@@ -211,6 +211,20 @@ class LiveProgress(Struct):
         times = [rest * each] if each else []
         times += [pause.left + waiting * each for pause, waiting in self.pauses]
         return max(times, default=None)
+
+
+class Listener(Struct, frozen=True):
+    """Callbacks of a run: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user.
+
+    ``came`` takes each ballot whose reply is stored, with the key of its verdict if it has one, and
+    ``ended`` the summary of a re-run.
+    """
+
+    agreed: Callable[[ConsentPlan], bool] = lambda _: True
+    told: Callable[[LiveProgress], object] = lambda _: None
+    noted: Callable[[str], None] = lambda _: None
+    came: Callable[[int, CanonicalBallot], object] = lambda _key, _ballot: None
+    ended: Callable[[Any], object] = lambda _: None
 
 
 class BatchSummary(Struct):

@@ -7,10 +7,9 @@ from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, S
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
-from reviewdesk.domain.jurors.tries import gain_of
+from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, gain_of
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.segments import Composite, SegmentFigures
-from reviewdesk.domain.labels.split import PanelAdopted, SplitLabels
 from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress

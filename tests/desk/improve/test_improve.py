@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.improve import candidates, tries
+from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.split import bodies, make_split, split_labels
-from reviewdesk.domain.labels.split import Half, SplitLabels, TryVerdict
+from reviewdesk.domain.labels.improve import Half, SplitLabels, TryVerdict
+from reviewdesk.domain.panel.turnout import Listener, Turnouts
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from reviewdesk.live.session import World
@@ -81,9 +82,11 @@ def written(desk: Desk, labels: SplitLabels, panel: Path, rubric: str) -> Path:
     return candidates.written(labels, panel, text).path
 
 
-async def tried(desk: Desk, run: Run, candidate: Path, **more: Any) -> tries.TryAnswer:
-    ready = tries.prepare(desk, run, candidate, environment=KEYS)
-    return await tries.carry_out(desk, ready, world=world(), **more)
+async def tried(
+    desk: Desk, run: Run, candidate: Path, **more: Any
+) -> tuple[TryVerdict | None, Turnouts]:
+    ready = candidates.prepare(desk, run, candidate, environment=KEYS)
+    return await candidates.carry_out(desk, ready, Listener(**more), world())
 
 
 @pytest.mark.slow
@@ -116,10 +119,10 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
         helps = written(desk, labels, panel, FIX)
         shots = candidates.made(desk, labels, panel, "examples").path
         same = written(desk, labels, panel, "is right, of course")
-        assert (await tried(desk, run, same)).verdict is TryVerdict.NOT_SHOWN
-        assert (await tried(desk, run, shots)).verdict is TryVerdict.NOT_SHOWN
+        assert (await tried(desk, run, same))[0] is TryVerdict.NOT_SHOWN
+        assert (await tried(desk, run, shots))[0] is TryVerdict.NOT_SHOWN
         assert len(server.calls) == 2 * 2 * 3 * len(labels.asked)
-        assert (await tried(desk, run, helps)).verdict is TryVerdict.BETTER
+        assert (await tried(desk, run, helps))[0] is TryVerdict.BETTER
         examples = {one.id for one, _ in _examples(desk, labels)}
         assert len(examples) == 4
         for seen in server.calls:
@@ -133,10 +136,10 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
             if not shown:
                 assert "Verdict:" not in text
     with pytest.raises(UsageError, match="its try says not shown"):
-        tries.adopt(desk, run, same)
+        candidates.adopt(desk, run, same)
     assert not split_labels(desk, run).split.adopted
     before = panel.read_bytes()
-    _, kept, adopted = tries.adopt(desk, run, helps)
+    _, kept, adopted = candidates.adopt(desk, run, helps)
     assert panel.read_bytes() == helps.read_bytes()
     assert kept.read_bytes() == before
     figures = adopted.figures
@@ -149,14 +152,14 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
     assert (len(spent.tuning), spent.holdout, spent.split.tries) == (ITEMS, (), ())
     assert spent.split.adopted == (adopted,)
     with pytest.raises(UsageError, match="is spent"):
-        tries.prepare(desk, run, shots)
+        candidates.prepare(desk, run, shots)
     more = load(desk, report_of(ITEMS, 24))
     label_all(desk, more)
     # The labels of another run of the rubric are halved by themselves. Its ballots were given under
     # the rubric of its cases, so that any change of the adopted panel has to be asked.
     assert len(make_split(desk, more).holdout) == 12
     rule = candidates.made(desk, split_labels(desk, more), panel, "threshold=0.7")
-    ready = tries.prepare(desk, more, rule.path, environment=KEYS)
+    ready = candidates.prepare(desk, more, rule.path, environment=KEYS)
     assert rule.asks
     assert {case.case.rubric for case in ready.cases(desk)} == {FIX}
 
@@ -199,19 +202,19 @@ async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
         ((cut, word),) = split_labels(desk, run).split.tries
         assert word is None
         assert desk.undo() is not None  # a tag, and never a try
-        ready = tries.prepare(desk, run, helps, environment=KEYS)
+        ready = candidates.prepare(desk, run, helps, environment=KEYS)
         assert (ready.resumes, ready.k, ready.begun.name) == (True, 0, cut.name)
         assert ready.plan is not None
         assert ready.plan.stored >= 40
-        made = await tries.carry_out(desk, ready, world=world())
-        assert made.verdict is TryVerdict.BETTER
+        made = await candidates.carry_out(desk, ready, Listener(), world())
+        assert made[0] is TryVerdict.BETTER
         calls = {(seen.user.replace(seen.nonce, ""), seen.system) for seen in server.calls}
         # Three jurors have one prompt, and a call that the stop cut off may have been seen.
         assert len(calls) == 2 * len(labels.asked)
         assert 6 * len(labels.asked) <= len(server.calls) <= 6 * len(labels.asked) + 16
         ((one, word),) = split_labels(desk, run).split.tries
         assert (one.name, word) == (cut.name, TryVerdict.BETTER)
-        again = tries.prepare(desk, run, helps, environment=KEYS)
+        again = candidates.prepare(desk, run, helps, environment=KEYS)
         assert (again.resumes, again.k, again.before) == (False, 1, TryVerdict.BETTER)
 
 
@@ -223,12 +226,14 @@ async def test_a_rule_is_tried_on_the_ballots_that_are_there(desk: Desk, tmp_pat
     for change in ("threshold=0.95", "without=j1", "strategy=median"):
         found = candidates.made(desk, labels, panel, change)
         assert not found.asks
-        ready = tries.prepare(desk, run, found.path, environment={})
+        ready = candidates.prepare(desk, run, found.path, environment={})
         assert ready.plan is None
-        made = await tries.carry_out(desk, ready, world=World({}, FakeClock(), HttpTransport))
+        made = await candidates.carry_out(
+            desk, ready, Listener(), World({}, FakeClock(), HttpTransport)
+        )
         # At 0.95 all fail, which is right on a quarter of the items and not on three quarters.
         wanted = TryVerdict.WORSE if change.startswith("threshold") else TryVerdict.NOT_SHOWN
-        assert made.verdict is wanted, change
+        assert made[0] is wanted, change
     assert len(split_labels(desk, run).split.tries) == 3
     assert candidates.made(desk, labels, panel, "model=j1:n").asks
     for change, says in (("colour=red", "no change"), ("without=j9", "no juror 'j9'")):

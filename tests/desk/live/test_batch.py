@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
-from reviewdesk.desk.live.batch import BatchListener, judge_cases
+from reviewdesk.desk.live.batch import judge_cases
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.turnout import Allowance
+from reviewdesk.domain.panel.turnout import Allowance, Listener
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
@@ -187,7 +187,7 @@ def test_a_check_that_comes_to_no_end_says_nothing_and_the_jury_is_asked(room: R
 
 def test_where_every_case_fails_a_check_nobody_is_asked_for_anything(room: Room) -> None:
     room.put(checks={"exact": "yes"})
-    never = BatchListener(agreed=lambda _: pytest.fail("there is nothing to agree to"))
+    never = Listener(agreed=lambda _: pytest.fail("there is nothing to agree to"))
     found = judge_cases(room.order(), never, world(silent()))
     assert (found.failed_checks, found.calls, found.problem) == (3, 0, None)
 
@@ -266,7 +266,7 @@ def test_whatever_holds_no_answer_is_asked_again_on_resume(
     first = judge_cases(room.put(juror=PRICE).order(deadline=3), YES, world(before))
     assert before.asked["c1", "m2"] == calls
     assert (first.turnouts.failed, dict(first.turnouts.why)) == (1, {kind: 1})
-    found = judge_cases(room.order(resume=True), BatchListener(person), world(jurors))
+    found = judge_cases(room.order(resume=True), Listener(person), world(jurors))
     assert jurors.asked == Counter({("c1", "m2"): 1})
     assert (found.turnouts.failed, found.problem) == (0, None)
     (plan,) = person.plans

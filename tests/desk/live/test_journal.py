@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.live import journal
-from reviewdesk.desk.live.batch import BatchListener, judge_cases
+from reviewdesk.desk.live.batch import judge_cases
 from reviewdesk.desk.review.items import is_held, unfinished
+from reviewdesk.domain.panel.turnout import Listener
 from reviewdesk.errors import CeilingError, DeskError, JournalError
 from reviewdesk.live.records import Response
 from reviewdesk.store import reruns
@@ -47,7 +48,7 @@ def kept_old(room: Room, *more: bytes, without: int = 0) -> Path:
 def test_a_run_of_an_earlier_version_goes_on_and_pays_for_nothing_twice(room: Room) -> None:
     kept_old(room, b'{"call": "cut sh', without=4)
     jurors, notes = Jurors(), list[str]()
-    listener = BatchListener(lambda _: True, noted=notes.append)
+    listener = Listener(lambda _: True, noted=notes.append)
     found = judge_cases(room.order(resume=True), listener, world(jurors))
     assert (found.reused, found.calls, jurors.asked.total()) == (11, 4, 4)
     # Fifteen calls of 110 tokens at a tenth of a cent.
@@ -144,7 +145,7 @@ def test_where_there_is_no_room_the_line_names_the_replies_and_what_was_stored_s
     room.put(["c1", "c2"], output="a" * 4000, juror=PRICE)
     no = Consent(agrees=False)
     with pytest.raises(Exception, match="nothing was sent"):
-        judge_cases(room.order(), BatchListener(no), world(silent()))
+        judge_cases(room.order(), Listener(no), world(silent()))
     ceiling = (no.plans[0].worst_usd or 0) / 10 + 0.5
     # A reply of 110 tokens costs 11 cents: after five of them the next worst case is too much.
     with pytest.raises(CeilingError, match="--resume"):

@@ -21,12 +21,12 @@ from reviewdesk import (
     ballot,
     with_prompt,
 )
-from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
+from reviewdesk.desk.live.batch import judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import PanelRule as Rule
-from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.panel.turnout import Listener, LiveProgress
 from reviewdesk.domain.verdict import Generator, verdict_from_body
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Response
@@ -339,7 +339,7 @@ def test_every_call_of_a_sample_is_counted_and_stored(room: Room) -> None:
     assert not list(preview(room.order(resume=True), {})[1])
 
 
-def replace_agreed(consent: Consent) -> BatchListener:
+def replace_agreed(consent: Consent) -> Listener:
     return replace(YES, agreed=consent)
 
 

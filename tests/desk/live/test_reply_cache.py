@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch import BatchListener, Order, judge_cases
+from reviewdesk.desk.live.batch import Order, judge_cases
+from reviewdesk.domain.panel.turnout import Listener
 from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Response
 from tests.helpers import POSIX
@@ -29,12 +30,12 @@ def test_another_report_asks_for_nothing_that_is_in_the_cache(room: Room) -> Non
     room.put(["c1", "c2"], juror=PRICE)
     judge_cases(cached(room, "first.jsonl"), YES, world(Jurors()))
     again, consent = Jurors(), Consent()
-    found = judge_cases(cached(room, "second.jsonl"), BatchListener(consent), world(again))
+    found = judge_cases(cached(room, "second.jsonl"), Listener(consent), world(again))
     assert (sum(again.asked.values()), found.calls, found.reused) == (0, 0, 10)
     assert found.cost_usd == 0
     assert consent.plans == []
     room.put(["c1", "c2", "c3"], juror=PRICE)
-    judge_cases(cached(room, "third.jsonl"), BatchListener(consent), world(again))
+    judge_cases(cached(room, "third.jsonl"), Listener(consent), world(again))
     assert {case for case, _ in again.asked} == {"c3"}
     assert [(one.calls, one.cached) for one in consent.plans] == [(5, 10)]
     first, second = (

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
-from reviewdesk.domain.panel.turnout import BatchSummary
+from reviewdesk.desk.live.batch import CallsPendingError, judge_cases
+from reviewdesk.domain.panel.turnout import BatchSummary, Listener
 from reviewdesk.errors import UsageError
 from reviewdesk.live.session import World
 from reviewdesk.live.wires.transport import HttpTransport
@@ -60,7 +60,7 @@ async def judged(
 ) -> BatchSummary | tuple[int, int, int]:
     """Judge by batches; what waits is returned."""
     order = replace(room.order(**how), report=report or str(room.report))
-    told = BatchListener(consent or Consent(), noted=(notes if notes is not None else []).append)
+    told = Listener(consent or Consent(), noted=(notes if notes is not None else []).append)
     world = World(environment, Later(later), HttpTransport)
     try:
         return await asyncio.to_thread(judge_cases, order, told, world)

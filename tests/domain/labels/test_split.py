@@ -6,28 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.tries import (
-    TriedCell,
-    cells,
-    difference,
-    figures,
-    level,
-    sign_tail,
-    smallest_gain,
-    try_verdict,
-)
-from reviewdesk.domain.labels.split import (
+from reviewdesk.domain.labels.improve import (
     Half,
     PanelAdopted,
     Split,
     SplitMade,
     Step,
+    TriedCell,
     TryBegun,
     TryEnded,
     TryVerdict,
+    cells,
+    difference,
+    figures,
     group_of,
     halved,
+    level,
     replay,
+    sign_tail,
+    smallest_gain,
+    try_verdict,
 )
 
 GROUPS = st.lists(st.tuples(st.integers(0, 60).map(str), st.sampled_from("abc")), max_size=120)
