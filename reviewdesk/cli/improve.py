@@ -185,14 +185,13 @@ def try_(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, **given:
     if ready.plan is not None:
         section = consent(ready.plan, "both panels", ceiling=ready.limits.max_cost)
         require_consent(section, yes=yes)
-    line = ProgressLine("questions")
-    try:
+    with ProgressLine("questions") as line:
         asking = candidates.carry_out(desk, ready, Listener(told=line.live, noted=line.note))
-        word, turnouts = asyncio.run(asking)
-    except KeyboardInterrupt:
-        raise Cancelled("stopped: the answers are kept", "Give the same command again.") from None
-    finally:
-        line.done()
+        try:
+            word, turnouts = asyncio.run(asking)
+        except KeyboardInterrupt:
+            hint = "Give the same command again."
+            raise Cancelled("stopped: the answers are kept", hint) from None
     if turnouts.failed:
         say(f"ballots lost: {plain(fault_counts(turnouts.why))}")
     if word is None:

@@ -154,14 +154,17 @@ def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[Canonic
     return ballots
 
 
-def stored_calls(found: CaseCalls, store: ReplyStore, environment: Mapping[str, str]) -> CaseCalls:
-    """Answer the calls about a case by stored replies alone; one without a reply was stopped."""
+def replied(
+    case: Case, panel: PanelSpec, store: ReplyStore, environment: Mapping[str, str]
+) -> list[CanonicalBallot]:
+    """Return a panel's ballots by stored replies alone; a juror without a reply was stopped."""
+    found = panel_calls(case, panel)
     while calls := found.next():
         for call in calls:
             exchange = store.reply(call)
             hidden = redactor([call.juror], environment)
             found.take(call, ballot_of(call, exchange, hidden) if exchange else stopped(call))
-    return found
+    return seat_ballots(case, panel, found)
 
 
 class CaseForJurors(Protocol):
@@ -227,13 +230,9 @@ class Asking(Generic[Q]):
         ballot whose reply is stored. Progress is told after each ballot, and each second while
         every call waits. Raise DeskError if a reply cannot be stored; earlier ones are.
         """
-        world = self.world
-        clock = world.clock
-        transport = world.transport()
-        session = self._session = CallSession(
-            transport, self._keep, self.limits,
-            environment=world.environment, clock=clock, noted=self.listener.noted,
-        )  # fmt: skip
+        clock = self.world.clock
+        session = CallSession(self.world, self._keep, self.limits, self.listener.noted)
+        self._session = session
         batches = self.batches
         vendors = None if batches is None else BatchTransport(batches, session, self._keep)
         self._vendors = vendors
@@ -268,8 +267,8 @@ class Asking(Generic[Q]):
                 if next(self._cases, None) is None:
                     await vendors.end()
         finally:
-            if world.closes:
-                await transport.close()
+            if self.world.closes:
+                await session.transport.close()
         return counts
 
     def _keep(self, call: Call, exchange: Exchange) -> None:
@@ -367,8 +366,8 @@ class Survey:
     jurors: InitVar[Iterable[Juror]] = ()
     in_batch: Callable[[Call], bool] = lambda _: False
     held: Collection[str] = ()
-    worst_usd: float | None = 0.0
-    """The highest cost of the calls; ``None`` if a juror has no price."""
+    worst_usd: float = 0.0
+    """The highest cost of the calls of jurors with a price."""
     again_usd: float | None = 0.0
     waiting_usd: float = 0.0
     """The highest cost of the calls that wait at a vendor."""
@@ -410,8 +409,7 @@ class Survey:
             self._digest.update(hashed(call))
             self._counts["batched"] += is_batched
             self.batched_usd += (usd or 0.0) * is_batched
-            most = self.worst_usd
-            self.worst_usd = None if usd is None or most is None else most + usd
+            self.worst_usd += usd or 0.0
             if (before := self.store.reply(call)) is not None:
                 self._again[kind_of_loss(ballot_of(call, before, self._hidden[call.juror]))] += 1
                 again = self.again_usd

@@ -211,7 +211,22 @@ class KeyEnvironment(Mapping[str, str]):
     def _read(self, name: str) -> str:
         bare = name.removeprefix(MARK)
         if bare in self._commands:
-            return self._printed(name, self._commands[bare])
+            try:
+                done = subprocess.run(  # noqa: S603 - the user's own settings name it
+                    self._commands[bare], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    check=False, stderr=subprocess.DEVNULL, timeout=self._seconds,
+                    start_new_session=True,
+                )  # fmt: skip
+            except subprocess.TimeoutExpired:
+                why = f"gave no key: its command took over {self._seconds:g} s"
+                raise KeyReferenceError(name, why) from None
+            except (OSError, ValueError):
+                raise KeyReferenceError(name, "gave no key: its command cannot be run") from None
+            lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+            if done.returncode or not lines:
+                why = f"ended with {done.returncode}" if done.returncode else "printed nothing"
+                raise KeyReferenceError(name, f"gave no key: its command {why}")
+            return lines[0]
         if bare not in self._entries:
             raise KeyReferenceError(name, UNKNOWN)
         service, _, entry = self._entries[bare].rpartition("/")
@@ -219,33 +234,13 @@ class KeyEnvironment(Mapping[str, str]):
             get = self._keyring or import_module("keyring").get_password
             found: str | None = get(service, entry)
         except ModuleNotFoundError:
-            raise KeyReferenceError(
-                name, "needs the keyring: pip install 'reviewdesk[keyring]'"
-            ) from None
+            why = "needs the keyring: pip install 'reviewdesk[keyring]'"
+            raise KeyReferenceError(name, why) from None
         except Exception:  # noqa: BLE001 - its backends raise what they like, with any text
             raise KeyReferenceError(name, "cannot be read from the keyring") from None
         if not found:
             raise KeyReferenceError(name, "is not in the keyring")
         return found
-
-    def _printed(self, name: str, command: Sequence[str]) -> str:
-        try:
-            done = subprocess.run(  # noqa: S603 - the user's own settings name it
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False,
-                stderr=subprocess.DEVNULL, timeout=self._seconds, start_new_session=True,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise KeyReferenceError(
-                name, f"gave no key: its command took over {self._seconds:g} s"
-            ) from None
-        except (OSError, ValueError):
-            raise KeyReferenceError(name, "gave no key: its command cannot be run") from None
-        if done.returncode:
-            raise KeyReferenceError(name, f"gave no key: its command ended with {done.returncode}")
-        lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
-        if not lines:
-            raise KeyReferenceError(name, "gave no key: its command printed nothing")
-        return lines[0]
 
 
 PROCESS: Final = KeyEnvironment(os.environ)

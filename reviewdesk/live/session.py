@@ -460,20 +460,12 @@ class CallSession:
     """
 
     def __init__(
-        self,
-        transport: Transport,
-        keep: Keep,
-        limits: RunLimits | None = None,
-        *,
-        environment: Mapping[str, str] = PROCESS,
-        clock: Clock | None = None,
-        noted: Callable[[str], None] = lambda _: None,
+        self, world: World, keep: Keep, limits: RunLimits, noted: Callable[[str], None]
     ) -> None:
-        self.transport = transport
+        self.transport = world.transport()
         self.keep = keep
-        self.environment = environment
-        self.clock = clock or SystemClock()
-        limits = limits or RunLimits()
+        self.environment = world.environment
+        self.clock = world.clock
         self.concurrency = limits.concurrency
         self.per_host = limits.per_host or limits.concurrency
         self.noted = noted

@@ -352,7 +352,8 @@ def turned(item: Item, made: Rerun) -> str:
 
 def asked(found: RerunExtent) -> str:
     """Return the extent of a re-run, such as "the whole panel of local, about 40 verdicts"."""
-    who = f"{found.juror} alone" if found.juror else _SCOPES[found.scope]
+    wish = found.wish
+    who = f"{wish.juror} alone" if wish.juror else _SCOPES[wish.scope]
     about = ""
     if found.shown is not None:
         about = f", about {words.plural(found.verdicts, 'verdict')} of "

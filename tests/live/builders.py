@@ -1,6 +1,6 @@
 """Builders for tests of live panels: jurors, calls, a clock that only tests move."""
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import Unstored
 from reviewdesk.live.records import Call, Clock, Exchange, Keep, Request, Response, Transport
 from reviewdesk.live.runner import CallRunner
-from reviewdesk.live.session import CallSession, Meter, RunLimits
+from reviewdesk.live.session import CallSession, Meter, RunLimits, World
 from tests.helpers import START
 
 KEY = "sk-sentinel/7f3a+9c=ef01"
@@ -90,7 +90,7 @@ async def ask_panel(
         return [(None, call) for call in islice(waiting, free)] or None
 
     meter = Meter(Unstored())
-    async with aclosing(CallRunner(asking, draw, meter).ballots()) as found:
+    async with aclosing(CallRunner(asking, draw, meter, lambda: None).ballots()) as found:
         async for _, call, ballot in found:
             yield call, ballot
 
@@ -102,10 +102,12 @@ async def ask(one: Call, asking: CallSession) -> CanonicalBallot:
 
 
 def session(
-    transport: Transport, kept: Keep | None = None, clock: Clock | None = None, **limits: Any
+    transport: Transport,
+    kept: Keep | None = None,
+    clock: Clock | None = None,
+    environment: Mapping[str, str] = KEYS,
+    **limits: Any,
 ) -> CallSession:
     """A session with the test's keys and a clock that does not wait."""
-    clock = clock or FakeClock()
-    return CallSession(
-        transport, kept or Kept(), RunLimits(**limits), environment=KEYS, clock=clock
-    )
+    world = World(environment, clock or FakeClock(), lambda: transport)
+    return CallSession(world, kept or Kept(), RunLimits(**limits), lambda _: None)

@@ -18,7 +18,6 @@ from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.runner import MAX_HEADER, MAX_REFUSAL
-from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.live.builders import KEY, KEYS, FakeTransport, Kept, ask, ask_panel, call, juror, session
 from tests.live.server import Server, verdict
@@ -84,7 +83,7 @@ async def test_a_ballot_says_what_the_juror_said(transport: HttpTransport, wire:
 async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
     environment = {} if value is None else {"TEST_KEY": value}
     kept, transport = Kept(), FakeTransport([GOOD])
-    ballot: Any = await ask(call(juror(URL)), CallSession(transport, kept, environment=environment))
+    ballot: Any = await ask(call(juror(URL)), session(transport, kept, None, environment))
     assert (ballot["status"], ballot["error"]["type"]) == ("missing_key", "missing_key")
     assert "TEST_KEY" in ballot["error"]["message"]
     assert (transport.sent, kept.exchanges) == ([], [])

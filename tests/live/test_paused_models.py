@@ -32,13 +32,13 @@ from reviewdesk.live.batch import Asking, CaseCalls, Unstored
 from reviewdesk.live.records import Call, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
-from reviewdesk.live.session import MINUTE, CallSession, Meter, ModelLimits, RunLimits, World
+from reviewdesk.live.session import MINUTE, Meter, ModelLimits, RunLimits, World
 from reviewdesk.views.document import Section
 from reviewdesk.views.panel import turnout
 from reviewdesk.views.queue import live_text
 from tests.helpers import mostly_slow
 from tests.judgekit import PRICE, URL, Consent, Room, fine, of_whom, world
-from tests.live.builders import FakeClock, Kept, ask_panel, juror
+from tests.live.builders import FakeClock, ask_panel, juror, session
 from tests.live.limiters import BEGAN, VirtualClock
 from tests.live.test_limits import REFUSAL, entered
 from tests.live.test_limits import limited as exchange
@@ -312,7 +312,7 @@ def test_a_rate_that_the_panel_states_is_no_pause() -> None:
     """Two a minute for 40 cases take 20 minutes, in which nobody is set aside."""
     clock = VirtualClock()
     host = Host(clock)
-    asking = CallSession(host, Kept(), environment={}, clock=clock)
+    asking = session(host, clock=clock, environment={})
     slow = dataclasses.replace(JURORS[0], rpm=2)
 
     async def ballots() -> list[str]:
@@ -423,7 +423,7 @@ async def test_so_many_calls_wait_and_no_more_are_drawn(jurors: int, most: int) 
     """The first of the jurors is paused, and a second has nothing to do."""
     clock = VirtualClock()
     drawn = 0
-    asking = CallSession(Host(clock), Kept(), environment={}, clock=clock)
+    asking = session(Host(clock), clock=clock, environment={})
     states = [asking.state(one) for one in JURORS[:jurors]]
     for state in states:
         await asking.open(state)

@@ -98,21 +98,6 @@ def run_until(asking: Coroutine[Any, Any, Any], stop: Event) -> Any:
     return asyncio.run(until_stopped())
 
 
-def _run_rerun(
-    ready: ReadyRerun, stop: Event, desk: Desk, report: Callable[[object], bool]
-) -> RerunSummary | None:
-    """Ask the jurors and report the progress and, for a single verdict, each ballot."""
-    ends: list[RerunSummary] = []
-
-    def came(_key: int, ballot: CanonicalBallot) -> None:
-        if len(ready.keys) == 1:
-            report(ballot)
-
-    listener = Listener(came=came, told=seldom(report), ended=ends.append)
-    run_until(carry_out(desk, ready, listener), stop)
-    return ends[0] if ends else None
-
-
 def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
     jobs = core.jobs
     jobs.cancel(PREPARING)
@@ -123,6 +108,14 @@ def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
     asked = tuple(call.juror.name for call in ready.first.calls)
     running = jobs.rerun = OpenRerun(frozenset(ready.keys), ready.name, asked)
     stop = Event()
+
+    def work(desk: Desk, report: Callable[[object], bool]) -> RerunSummary | None:
+        ends: list[RerunSummary] = []
+        listener = Listener(told=seldom(report), ended=ends.append)
+        if running.alone:
+            listener = replace(listener, came=lambda _key, ballot: report(ballot))
+        run_until(carry_out(desk, ready, listener), stop)
+        return ends[0] if ends else None
 
     def heard(news: object) -> None:
         nonlocal running
@@ -139,10 +132,9 @@ def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
         jobs.rerun = None
         _ended(core, replace(running, stopping=stop.is_set()), found, error)
 
-    work = partial(_run_rerun, ready, stop)
     jobs.start(RERUN, work, ended, heard=heard, stop=stop, secret=True)
     key = core.keys.first("stop") or ":stop"
-    about = f" about {ready.name}" if len(ready.keys) > 1 else ""
+    about = "" if running.alone else f" about {ready.name}"
     jurors = plural(len(ready.first.seats.asked), "juror")
     core.say(f"asking {jurors} again{about}; {key} stops", Tone.NOTE)
     core.read_reruns()

@@ -48,7 +48,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict
 from reviewdesk.errors import UsageError
-from reviewdesk.live.batch import Asking, Survey, seat_ballots, stored_calls
+from reviewdesk.live.batch import Asking, Survey, replied
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.session import Meter, RunLimits, World
 from reviewdesk.reports.bytes.source import Source
@@ -391,24 +391,28 @@ class PreparedTry(Struct, frozen=True):
         A panel that decides neither pass nor fail is not right, and a call without a reply is lost.
         """
         turnouts = Turnouts()
-        right: dict[tuple[int, bool], bool] = {}
+        right: dict[bool, list[bool]] = {False: [], True: []}
         stored = bodies(desk, self.rows)
         for one in self.cases(desk):
             row = self.rows[one.place]
             panel = one.panel
             if self.begun.asks:
-                found = stored_calls(one.begin(), journal, environment)
-                ballots = seat_ballots(one.case, panel, found)
+                ballots = replied(one.case, panel, journal, environment)
                 turnouts.add(ballots, panel.rule.threshold)
             else:
                 ballots = stored_ballots(panel, stored[row.key]) or []
             (made,) = passes(panel, [(one.case, ballots)])
-            right[one.place, panel is self.candidate] = made is row.should_pass
-        sides = [
-            (row.stratum, right[place, False], right[place, True])
-            for place, row in enumerate(self.rows)
-        ]
-        return cells(self.labels.sizes, sides), turnouts
+            right[panel is self.candidate].append(made is row.should_pass)
+        strata = [row.stratum for row in self.rows]
+        sides = zip(strata, right[False], right[True], strict=True)
+        return cells(self.labels.sizes, list(sides)), turnouts
+
+
+def _journal(desk: Desk, ready: PreparedTry) -> DeskJournal:
+    """Return the journal of a try, whose replies belong to the event that began it."""
+    journal = DeskJournal(desk, ready.begun.name, len(ready.rows))
+    journal.plan, _ = store.began(desk.conn, ready.begun.name)
+    return journal
 
 
 def _opened(
@@ -475,9 +479,7 @@ def prepare(
         )
     if not ready.begun.asks:
         return ready
-    journal = DeskJournal(desk, ready.begun.name, len(ready.rows))
-    journal.plan, _ = store.began(desk.conn, ready.begun.name)
-    calls = Survey(environment, journal)
+    calls = Survey(environment, _journal(desk, ready))
     for one in ready.cases(desk):
         calls.add(one.begin())
     plan = replace(calls.plan(), cases=2 * len(ready.rows))
@@ -489,10 +491,7 @@ def prepare(
 
 
 async def carry_out(
-    desk: Desk,
-    ready: PreparedTry,
-    listener: Listener,
-    world: World | None = None,
+    desk: Desk, ready: PreparedTry, listener: Listener, world: World | None = None
 ) -> tuple[TryVerdict | None, Turnouts]:
     """Carry out a try that a person has agreed to, and record its one word.
 
@@ -508,12 +507,10 @@ async def carry_out(
     run = ready.labels.run
     world = world or World.real()
     jurors = [seat_body(one) for one in ready.candidate.jurors]
-    facts = agreed_facts(limits, ready.plan) | {"jurors": jurors}
-    with closing(DeskJournal(desk, begun.name, len(ready.rows))) as journal:
-        with writing(desk.conn):
-            refuse_held(store.began(desk.conn, begun.name)[1], "this try")
-            record(desk, run, begun, **facts)
-        journal.plan, _ = store.began(desk.conn, begun.name)
+    with writing(desk.conn):
+        refuse_held(store.began(desk.conn, begun.name)[1], "this try")
+        record(desk, run, begun, jurors=jurors, **agreed_facts(limits, ready.plan))
+    with closing(_journal(desk, ready)) as journal:
         if ready.plan is not None:
             meter = Meter(journal, limits.max_cost, journal.spent)
             asking = Asking[PendingCase](meter, limits, world, listener, ready.plan)
@@ -559,10 +556,14 @@ def adopt(
     text = candidate.read_bytes().decode()
     labels = split_labels(desk, run)
     last = labels.split.adopted[-1:]
+
+    def kept(old: str) -> Path:
+        return place.with_name(f"{place.stem}~{old[:8]}{place.suffix}")
+
     if last and last[0].candidate == new.hash(new.rubric or labels.rubric):
         # The program stopped between the event and the file.
         write(None, panel, [text], force=True)
-        return panel, _kept(place, last[0].parent), last[0]
+        return panel, kept(last[0].parent), last[0]
     ready = _opened(desk, run, candidate, place, ended=True)
     if panel != place and panel.exists():
         raise UsageError(f"{panel}: exists, and is not the parent", "Move it to another folder.")
@@ -574,9 +575,7 @@ def adopt(
             "Adopt it all the same with --anyway; that spends the holdout.",
         )
     begun = ready.begun
-    journal = DeskJournal(desk, begun.name, 0)
-    journal.plan, _ = store.began(desk.conn, begun.name)
-    found, turnouts = ready.judged(desk, journal, environment)
+    found, turnouts = ready.judged(desk, _journal(desk, ready), environment)
     if turnouts.ballots and turnouts.failed == turnouts.ballots:
         raise UsageError("the replies of its try are on another desk", "Adopt it there.")
     adopted = PanelAdopted(
@@ -591,14 +590,8 @@ def adopt(
         verdict=ready.before,
         figures=figures(found, ready.k),
     )
-    kept = _kept(place, begun.parent)
-    write(None, kept, [place.read_bytes().decode()], force=True)
+    write(None, kept(begun.parent), [place.read_bytes().decode()], force=True)
     with writing(desk.conn):
         record(desk, run, adopted)
     write(None, panel, [text], force=True)
-    return panel, kept, adopted
-
-
-def _kept(place: Path, parent: str) -> Path:
-    """Return where the file of a parent is kept: its name, with its hash."""
-    return place.with_name(f"{place.stem}~{parent[:8]}{place.suffix}")
+    return panel, kept(begun.parent), adopted

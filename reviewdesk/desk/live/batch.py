@@ -228,8 +228,7 @@ class BatchRun:
         """Check the order, count the calls, get consent unless there are none, and commit."""
         order = self.order
         self.summary = BatchSummary(order.report)
-        _panel_hosts(self.panel, self.world.environment)
-        hosts(dict.fromkeys(self.panel.jurors, 0), {}).check_ceiling(order.max_cost)
+        _panel_hosts(self.panel, self.world.environment).check_ceiling(order.max_cost)
         if order.cache and order.in_batches:
             raise UsageError("--cache does not work with --batch", "Leave one of them out.")
         if order.report:
@@ -288,7 +287,7 @@ class BatchRun:
             hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
             problem = "--batch: no juror of the panel has a vendor with a batch interface"
             raise UsageError(problem, hint)
-        worst = found.waiting_usd + (found.worst_usd or 0.0)
+        worst = found.waiting_usd + found.worst_usd
         worst += self._journal.spent if self._journal else 0.0
         if most is not None and worst > most + SLACK:
             raise UsageError(

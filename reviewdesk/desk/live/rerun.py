@@ -28,7 +28,6 @@ from reviewdesk.domain.panel.rerun import (
     RerunRequest,
     RerunScope,
     RerunSummary,
-    rerun_facts,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
 from reviewdesk.domain.panel.turnout import ConsentPlan, Listener
@@ -253,10 +252,7 @@ def survey(
         raise problem
     planned = calls.plan()
     planned.check_ceiling(order.max_cost)
-    wish = order.wish
-    extent = RerunExtent(
-        wish.scope, wish.juror, " or ".join(panels), len(keys), order.shown, left_out
-    )
+    extent = RerunExtent(order.wish, " or ".join(panels), len(keys), order.shown, left_out)
     return ReadyRerun(
         order, tuple(keys), planned, made, extent, tuple(sorted(filter(None, contracts))),
         resumes, plans, frozenset(stored),
@@ -278,7 +274,8 @@ def _rest(
             "the cost of the re-run so far is not known", "Continue it without a ceiling."
         )
     shown = found.extent.shown
-    rest = replace(order, keys=keys, wish=found.wish, source=found.source, shown=shown, panel=None)
+    wish = found.extent.wish
+    rest = replace(order, keys=keys, wish=wish, source=found.source, shown=shown, panel=None)
     return rest, plans
 
 
@@ -352,18 +349,22 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
     order = ready.order
     first = ready.first
     rule = first.seats.panel.rule_body(first.case.rubric, first.case.tags)
+    about = {"scope": order.wish.scope.value, "juror": order.wish.juror}
 
     def plan(key: int) -> NewEvent:
         one = ready.prepared(desk, key)
-        told = dict(journal.about)
+        told = {"panel": one.seats.panel.name, "panel_hash": one.committed, **journal.about}
         if len(ready.keys) == 1:
             jurors = [seat_body(juror) for juror in one.seats.asked.values()]
             told |= {"rule": rule, **ready.plan.facts, "jurors": jurors}
-        facts = rerun_facts(order.wish, one.seats.panel.name, one.committed, told)
+        facts = {**about, **told}
         return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
 
     def consent(start: int) -> NewEvent:
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
+            **about,
+            "panel": ready.asked.panel,
+            "panel_hash": first.committed,
             **journal.about,
             "left": len(ready.keys),
             "filter": order.shown,
@@ -373,7 +374,6 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
             "jurors": [seat_body(juror) for juror in first.seats.panel.jurors],
             "first": start,
         }
-        facts = rerun_facts(order.wish, ready.asked.panel, first.committed, told)
         return NewEvent("rerun_planned", desk.at(), run=first.item.run.hash, detail=facts)
 
     if ready.resumes is not None:
@@ -420,7 +420,7 @@ def _finish(
 def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     """End a re-run for good, keep what came of each verdict, and return how many were left."""
     found.refuse_held()
-    order = RerunOrder(wish=found.wish, source=found.source)
+    order = RerunOrder(wish=found.extent.wish, source=found.source)
     rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]
     with closing(DeskJournal(desk, found.batch, found.extent.verdicts)) as journal:
         for plan in rest:

@@ -256,10 +256,6 @@ class UnfinishedRerun(Struct, frozen=True):
         """Its panel, as ``panel_for`` takes it."""
         return str(self.event.detail["source"])
 
-    @property
-    def wish(self) -> RerunRequest:
-        return RerunRequest(self.extent.scope, self.extent.juror)
-
     def refuse_held(self) -> None:
         refuse_held(self.newest.detail, "this re-run", is_ended=self.stopped)
 
@@ -288,8 +284,8 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
         if left and not is_held(newest.detail, is_ended=stopped):
             said = first.detail
             extent = RerunExtent(
-                RerunScope(said["scope"]), said["juror"], str(said["panel"]), said["of"],
-                said["filter"], left=left, at=first.at,
+                RerunRequest(RerunScope(said["scope"]), said["juror"]), str(said["panel"]),
+                said["of"], said["filter"], left=left, at=first.at,
             )  # fmt: skip
             found.append(UnfinishedRerun(first, newest, stopped, extent))
     return found

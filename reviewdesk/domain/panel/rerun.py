@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -150,19 +149,6 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
     return tuple(FlipRate(name, count, flips[name]) for name, count in asked.items())
 
 
-def rerun_facts(
-    wish: RerunRequest, panel: str, committed: str, told: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the data of the event that commits a re-run; ``told`` is what the person was shown."""
-    return {
-        "scope": wish.scope.value,
-        "juror": wish.juror,
-        "panel": panel,
-        "panel_hash": committed,
-        **told,
-    }
-
-
 class OpenRerun(Struct, frozen=True):
     """A running re-run: its ballots so far or, for several verdicts, only its ``progress``."""
 
@@ -190,21 +176,16 @@ class RerunHistory(Struct, frozen=True):
 class RerunResult(Struct, frozen=True):
     """How many jurors were asked, answered and failed; ``stopped`` if the re-run ended early."""
 
-    before: Decision | None
-    after: Decision | None
     asked: int
     answered: int
     failed: int
     stopped: bool
+    decided: str
+    """Both decisions, such as ``pass → fail``."""
 
     @property
     def count(self) -> str:
         return counted(self.answered, self.failed)
-
-    @property
-    def decided(self) -> str:
-        was, now = (one.value if one else "no decision" for one in (self.before, self.after))
-        return f"{was} → {now}"
 
     @property
     def halt(self) -> str:
@@ -217,8 +198,7 @@ class RerunExtent(Struct, frozen=True):
     If the re-run was cut off, ``left`` verdicts have been waiting since ``at``.
     """
 
-    scope: RerunScope
-    juror: str | None
+    wish: RerunRequest
     panel: str
     verdicts: int
     shown: str | None
@@ -279,7 +259,8 @@ def outcome(item: Item, made: Rerun) -> RerunResult:
         for one in made.verdict.body["jurors"]
         if made.stopped and (one.get("error") or {}).get("type") == "stopped"
     )
-    return RerunResult(
-        item.assessment.decision, made.assessment.decision, len(asked), len(asked - missing),
-        len(failed), made.stopped,
-    )  # fmt: skip
+    decided = " → ".join(
+        one.decision.value if one.decision else "no decision"
+        for one in (item.assessment, made.assessment)
+    )
+    return RerunResult(len(asked), len(asked - missing), len(failed), made.stopped, decided)

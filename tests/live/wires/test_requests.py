@@ -16,7 +16,7 @@ from reviewdesk.live.batch import hosts
 from reviewdesk.live.keys import Key, key_problem
 from reviewdesk.live.records import Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, opened, stated_error
-from reviewdesk.live.session import CallSession, worst
+from reviewdesk.live.session import worst
 from reviewdesk.live.wires.requests import payload, request
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint
@@ -289,7 +289,7 @@ async def test_headers_of_the_environment_are_sent_and_hidden_everywhere(
     kept = Kept()
     async with Server(fault=echo) as server:
         one = dataclasses.replace(juror(server.url), headers={"cf-access-token": "CF_TOKEN"})
-        asking = CallSession(transport, kept, environment=ENVIRONMENT, clock=FakeClock())
+        asking = session(transport, kept, FakeClock(), ENVIRONMENT)
         ballot = await ask(call(one), asking)
     assert server.calls[0].headers["cf-access-token"] == SECRET
     assert ballot["status"] == "ok"
