@@ -183,11 +183,11 @@ class BatchStore(ReplyStore, Protocol):
     def batches(self) -> Mapping[str, VendorBatch]:
         """The batches that are not finished, by name."""
 
-    def put_batch(self, batch: VendorBatch) -> None:
-        """Store a batch, or its present state; it is on disk when this returns."""
+    def keep_batch(self, batch: VendorBatch, *, is_over: bool = False) -> None:
+        """Store a batch in its present state, or forget one whose answers are stored.
 
-    def drop_batch(self, batch: VendorBatch) -> None:
-        """Record that no call waits for a batch any more."""
+        It is on disk when this returns.
+        """
 
 
 MOST_CALLS: Final = 1000
@@ -295,7 +295,7 @@ class BatchTransport:
             if batch.name not in self._answers:
                 self.asking.noted(f"a batch of {batch.juror}: no case of this run waits for it")
             if self._answers.get(batch.name, "") is not None:
-                self.store.drop_batch(batch)
+                self.store.keep_batch(batch, is_over=True)
 
     # Fetching
 
@@ -362,7 +362,7 @@ class BatchTransport:
         count = len(calls)
         nonces = {call.key: call.prompt.nonce for call in calls}
         batch = VendorBatch(f"reviewdesk-{chance()}", juror.name, self.asking.at(), nonces)
-        self.store.put_batch(batch)
+        self.store.keep_batch(batch)
         named = [(call_id(call.key, call.prompt.nonce), call) for call in calls]
         try:
             job = await BatchClient(juror, self.asking).begin(batch.name, named)
@@ -371,7 +371,7 @@ class BatchTransport:
                 self.waiting += count
                 text = "may have it, and --resume looks for it"
             else:
-                self.store.drop_batch(batch)
+                self.store.keep_batch(batch, is_over=True)
                 self.unsent += count
                 text = "did not take it"
             self.asking.noted(
@@ -382,4 +382,4 @@ class BatchTransport:
         self.waiting += count
 
     def _put(self, batch: VendorBatch, job: VendorJob) -> None:
-        self.store.put_batch(replace(batch, id=self.asking.redactor.text(job.id)))
+        self.store.keep_batch(replace(batch, id=self.asking.redactor.text(job.id)))

@@ -482,7 +482,7 @@ def prepare(
     calls = Survey(environment, _journal(desk, ready))
     for one in ready.cases(desk):
         calls.add(one.begin())
-    plan = replace(calls.plan(), cases=2 * len(ready.rows))
+    plan = calls.plan()
     if plan.missing_keys:
         names = ", ".join(plan.missing_keys)
         raise UsageError(f"not set: {names}", "Set it: a try asks every juror of both panels.")
@@ -513,7 +513,8 @@ async def carry_out(
     with closing(_journal(desk, ready)) as journal:
         if ready.plan is not None:
             meter = Meter(journal, limits.max_cost, journal.spent)
-            asking = Asking[PendingCase](meter, limits, world, listener, ready.plan)
+            plan = replace(ready.plan, cases=2 * len(ready.rows))
+            asking = Asking[PendingCase](meter, limits, world, listener, plan)
             await asking.run(ready.cases(desk), lambda _one, _found: None)
             if meter.closed:
                 hint = "The answers are kept; try the same again with a higher ceiling."

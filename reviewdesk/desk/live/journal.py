@@ -133,15 +133,9 @@ class DeskJournal:
         found = reruns.kept_values(self.desk.conn, f"vendor_batch {self.about['batch']} ")
         return {name: msgspec.json.decode(text, type=VendorBatch) for name, text in found.items()}
 
-    def put_batch(self, batch: VendorBatch) -> None:
-        self._keep_batch(batch, msgspec.json.encode(batch).decode())
-
-    def drop_batch(self, batch: VendorBatch) -> None:
-        """Record that no answer of a batch is awaited, once its answers are stored."""
-        self._keep_batch(batch, None)
-
-    def _keep_batch(self, batch: VendorBatch, text: str | None) -> None:
+    def keep_batch(self, batch: VendorBatch, *, is_over: bool = False) -> None:
         key = f"vendor_batch {self.about['batch']} {batch.name}"
+        text = None if is_over else msgspec.json.encode(batch).decode()
         self.put(lambda desk: reruns.keep_value(desk.conn, key, text))
         self.flush()
 
@@ -230,7 +224,7 @@ class ReportJournal(DeskJournal):
                         "Move the file away to ask everything anew, or name another -o.",
                     ) from None
         for batch in batches.values():
-            self.put_batch(batch)
+            self.keep_batch(batch)
 
     def _take_line(
         self, line: dict[str, Any], number: int, batches: dict[str, VendorBatch]
