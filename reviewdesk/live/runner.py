@@ -199,7 +199,7 @@ class CallRunner(Generic[T]):
     asking: CallSession
     draw: Callable[[int], Awaitable[Drawn[T] | None]]
     meter: Meter
-    look: Callable[[], None]
+    look: Callable[[], None] | None = None
     idle: float = 0.0
     """Seconds in which every call waited."""
     _queues: dict[JurorState, _Queue[T]] = field(default_factory=dict)
@@ -391,7 +391,7 @@ class CallRunner(Generic[T]):
                 due = min(due, queue.later[0][0])
             if len(queue) and (ends := self.asking.set_aside_at(queue.state)) is not None:
                 due = min(due, ends)
-        if due < math.inf:
+        if self.look is not None and due < math.inf:
             due = min(due, began + LOOK)
         if due < self._alarm_at - TICK:
             if self._alarm is not None:
@@ -401,7 +401,7 @@ class CallRunner(Generic[T]):
             self._alarm.add_done_callback(ring)
         job = await self._news.get()
         self.idle += clock.monotonic() - began if is_idle else 0.0
-        if job is None:
+        if job is None and self.look is not None:
             self.look()
         return job
 

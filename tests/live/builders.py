@@ -90,7 +90,7 @@ async def ask_panel(
         return [(None, call) for call in islice(waiting, free)] or None
 
     meter = Meter(Unstored())
-    async with aclosing(CallRunner(asking, draw, meter, lambda: None).ballots()) as found:
+    async with aclosing(CallRunner(asking, draw, meter).ballots()) as found:
         async for _, call, ballot in found:
             yield call, ballot
 
