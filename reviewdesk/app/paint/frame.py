@@ -136,8 +136,10 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
     if blockers := found.blockers:
         before, name, after = waits(blockers)[0]
         more = f" · {plural(len(blockers) - 1, 'more item')}" if len(blockers) > 1 else ""
-        text = before + inline(name, 40) + after
-        waiting = line((f" {key} " if key else " ", Ink.KEY), (text, Ink.WARN), (more, Ink.MUTED))
+        here = session.item is not None and session.item.verdict.id == name
+        text = before + ("this item" if here else inline(name, 40)) + after
+        press = f" {key} " if key and not here else " "
+        waiting = line((press, Ink.KEY), (text, Ink.WARN), (more, Ink.MUTED))
         lines.append(clickable(cut(waiting, width), "blocker"))
     return lines
 
