@@ -18,116 +18,84 @@ from reviewdesk.reports.wording import must_be
 Cells: TypeAlias = Mapping[str, Any]
 """The cells of a row, or the members of an object in it."""
 
-REASONS = (
-    "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
-    "reasons", "feedback", "feedbacks", "critique", "why", "notes", "note", "remark", "remarks",
-    "thoughts", "analysis", "comentário", "이유", "observaciones", "observations", "remarques",
-    "rationales", "explanations", "justifications", "kommentar", "kommentare", "begründung",
-    "bemerkung", "anmerkung", "commentaire", "justificación", "explicación", "motivo",
-    "comentario", "raison", "motivazione", "justificativa", "toelichting",
-    "理由", "原因", "说明", "备注", "コメント", "причина", "комментарий",
-)  # fmt: skip
+_REASONS = """
+reason reasoning rationale explanation comment justification comments reasons feedback feedbacks
+critique why notes note remark remarks thoughts analysis comentário 이유 observaciones observations
+remarques rationales explanations justifications kommentar kommentare begründung bemerkung
+anmerkung commentaire justificación explicación motivo comentario raison motivazione justificativa
+toelichting 理由 原因 说明 备注 コメント причина комментарий
+"""
+REASONS = tuple(_REASONS.split())
 """The names of a column that holds the reason for a judge's answer."""
 
-_RATERS = ("judge", "juror", "critic", "rater", "annotator", "evaluator", "grader", "scorer")
-SPELLINGS: Mapping[str, tuple[str, ...]] = {
-    "judge": (
-        *_RATERS, "richter", "bewerter", "prüfer", "gutachter", "juez", "juge", "giudice", "juiz",
-        "evaluador", "évaluateur",
-        *(f"{one}_{end}" for end in ("name", "id", "model") for one in _RATERS),
-        "judged_by", "evaluated_by", "graded_by", "scored_by", "rated_by", "bewertet_von",
-        "model_judge", "source_id", "j", "评委", "裁判", "评审", "審査員", "судья",
-    ),
-    "score": (
-        "score", "rating", "value", "grade", "result", "outcome", "points", "score_value",
-        "bewertung", "punkte", "punktzahl", "puntuación", "puntaje", "valutazione", "punteggio",
-        "得分", "分数", "评分", "点数", "スコア", "оценка",
-    ),
-    "item": (
-        "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
-        "custom_id", "doc_id", "qid", "query_id",
-        "trace_id", "task_id", "row_id", "record_id", "_id", "conversation_id", "case", "example",
-        "sample", "id", "uid", "uuid", "test_case", "test_case_name",
-        "test_case_id", "context.span_id", "span_id", "nr", "no", "no.", "fall",
-        "identifiant", "@key", "编号", "序号", "番号", "номер", "i", "idx", "#",
-    ),
-    "model": ("judge_model", "juror_model", "model"),
-    "vendor": ("judge_vendor", "vendor"),
-    "pass": (
-        "pass", "passed", "passing", "verdict", "vote", "decision", "is_correct", "success",
-        "criteria_met", "met", "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
-        "判定", "结论", "вердикт", "verdetto", "veredito",
-    ),
-    "label": ("label", "winner", "preference", "preferred", "choice"),
-    "decision": (
-        "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
-        "panel_verdict", "majority", "majority_vote", "final", "mehrheit",
-        "overall_verdict", "overall_decision", "final_label", "majority_label", "gesamturteil",
-    ),
-    "reason": (*REASONS, "judge_reason", "judge_rationale", "judge_reasoning"),
-    "repeat": ("repeat", "epoch", "trial", "replicate", "iteration", "attempt", "try"),
-    "confidence": ("confidence",),
-    "weight": ("weight",),
-    "error": ("error", "error_message"),
-    "status": ("status",),
-    "at": ("at", "timestamp", "created_at"),
-    "latency_ms": ("latency_ms",),
-    "cost_usd": ("cost_usd",),
-    "tokens_in": ("tokens_in",),
-    "tokens_out": ("tokens_out",),
-    "rubric": ("rubric",),
-    "dimension": (
-        "dimension", "criterion", "criteria", "metric", "metric_name", "aspect", "score_name",
-        "维度", "标准", "指标", "観点", "критерий",
-        "assessment_name", "eval_name", "evaluation_name", "kriterium", "criterio", "critère",
-    ),
-    "test": ("test", "test_name", "name"),
-    "suite": ("suite", "dataset"),
-    "subject": ("subject", "agent_version"),
-    "tags": ("tags",),
-    "threshold": ("threshold",),
-    "input": (
-        "input", "prompt", "question", "query", "instruction", "user_input", "request",
-        "user_prompt", "frage", "pregunta", "domanda", "pergunta", "vraag",
-        "inputs", "problem", "user_message", "user_query",
-        "customer_message", "input_text", "attributes.input.value", "eingabe", "entrada",
-        "问题", "提问", "質問", "질문", "вопрос", "q",
-    ),
-    "output": (
-        "output", "response", "answer", "completion", "text", "model_output", "generation",
-        "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
-        "response_1", "answer_1", "output_1", "response1", "answer1", "output1",
-        "antwort", "réponse", "respuesta", "risposta", "resposta", "antwoord",
-        "outputs", "prediction", "predicted", "predicted_text", "agent_answer",
-        "agent_response", "chosen", "reply", "bot_reply", "bot_response",
-        "assistant_response", "llm_response", "model_answer", "generated_answer", "pred_answer",
-        "chatbot_response", "attributes.output.value", "transcript", "ausgabe", "salida",
-        "回答", "答案", "답변", "ответ", "a",
-    ),
-    "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
-    "alternative": (
-        "alternative", "response_b", "answer_b", "output_b", "response_2", "answer_2", "output_2",
-        "response2", "answer2", "output2", "rejected", "baseline_model_response",
-    ),
-    "reference": (
-        "reference", "expected", "expected_output", "reference_answer", "ground_truth",
-        "expected_response", "expected_answer", "golden_answer", "target", "targets", "ideal",
-        "true_answer", "example_answer", "référence", "referenz", "referencia", "erwartet",
-    ),
-    "generator": (
-        "generator", "generator_model", "output_model", "model_under_test", "model", "model_id",
-        "model_a", "generator_1", "chosen_model", "candidate_model", "target_model", "candidate",
-        "model_name", "system",
-    ),
-    "rival": ("rival", "model_b", "generator_2", "rejected_model"),
-    "human": (
-        "human", "mensch", "human_label", "truth", "gold", "gold_label", "human_verdict",
-        "reviewer", "expert",
-    ),
-    "human_by": ("human_by", "labelled_by", "labeled_by"),
-    "human_at": ("human_at", "labelled_at", "labeled_at"),
-}  # fmt: skip
+_RATERS = ["judge", "juror", "critic", "rater", "annotator", "evaluator", "grader", "scorer"]
+_ROLES = """
+judge: richter bewerter prüfer gutachter juez juge giudice juiz evaluador évaluateur judged_by
+evaluated_by graded_by scored_by rated_by bewertet_von model_judge source_id j 评委 裁判 评审
+審査員 судья
+score: score rating value grade result outcome points score_value bewertung punkte punktzahl
+puntuación puntaje valutazione punteggio 得分 分数 评分 点数 スコア оценка
+item: item item_id example_id question_id case_id sample_id prompt_id custom_id doc_id qid query_id
+trace_id task_id row_id record_id _id conversation_id case example sample id uid uuid test_case
+test_case_name test_case_id context.span_id span_id nr no no. fall identifiant @key 编号 序号 番号
+номер i idx #
+model: judge_model juror_model model
+vendor: judge_vendor vendor
+pass: pass passed passing verdict vote decision is_correct success criteria_met met urteil
+veredicto verdikt pass/fail pass_fail 判定 结论 вердикт verdetto veredito
+label: label winner preference preferred choice
+decision: decision consensus final_decision final_verdict panel_decision panel_verdict majority
+majority_vote final mehrheit overall_verdict overall_decision final_label majority_label
+gesamturteil
+reason: judge_reason judge_rationale judge_reasoning
+repeat: repeat epoch trial replicate iteration attempt try
+confidence: confidence
+weight: weight
+error: error error_message
+status: status
+at: at timestamp created_at
+latency_ms: latency_ms
+cost_usd: cost_usd
+tokens_in: tokens_in
+tokens_out: tokens_out
+rubric: rubric
+dimension: dimension criterion criteria metric metric_name aspect score_name 维度 标准 指标 観点
+критерий assessment_name eval_name evaluation_name kriterium criterio critère
+test: test test_name name
+suite: suite dataset
+subject: subject agent_version
+tags: tags
+threshold: threshold
+input: input prompt question query instruction user_input request user_prompt frage pregunta
+domanda pergunta vraag inputs problem user_message user_query customer_message input_text
+attributes.input.value eingabe entrada 问题 提问 質問 질문 вопрос q
+output: output response answer completion text model_output generation actual_output actual
+model_response response_a answer_a output_a response_1 answer_1 output_1 response1 answer1 output1
+antwort réponse respuesta risposta resposta antwoord outputs prediction predicted predicted_text
+agent_answer agent_response chosen reply bot_reply bot_response assistant_response llm_response
+model_answer generated_answer pred_answer chatbot_response attributes.output.value transcript
+ausgabe salida 回答 答案 답변 ответ a
+conversation: messages conversation turns dialogue chat spans
+alternative: alternative response_b answer_b output_b response_2 answer_2 output_2 response2
+answer2 output2 rejected baseline_model_response
+reference: reference expected expected_output reference_answer ground_truth expected_response
+expected_answer golden_answer target targets ideal true_answer example_answer référence referenz
+referencia erwartet
+generator: generator generator_model output_model model_under_test model model_id model_a
+generator_1 chosen_model candidate_model target_model candidate model_name system
+rival: rival model_b generator_2 rejected_model
+human: human mensch human_label truth gold gold_label human_verdict reviewer expert
+human_by: human_by labelled_by labeled_by
+human_at: human_at labelled_at labeled_at
+"""
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    role: tuple(words.split())
+    for role, words in re.findall(r"^(\w+): ([^:]*)$", _ROLES, re.MULTILINE)
+}
 """The column names of each role, the clearest first. A column fills only one role."""
+_NAMED = (f"{one}_{end}" for end in ("name", "id", "model") for one in _RATERS)
+SPELLINGS["judge"] = (*_RATERS, *_NAMED, *SPELLINGS["judge"])
+SPELLINGS["reason"] = REASONS + SPELLINGS["reason"]
 
 _SEPARATORS = re.compile(r"[\s\-]+|(?<=[a-z])(?=[A-Z])")
 """What separates the words of a column's name; the capitals of ``caseId`` do as well."""
@@ -219,30 +187,22 @@ NOT_FINITE = frozenset({
     "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
 })  # fmt: skip
 
-_PASSES = (
-    "passed", "accepted", "1", "1.0", "y", "t", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
-    "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да", "wahr", "vrai", "verdadero", "vero",
-    "correcto", "aprobado", "réussi", "conforme", "gut", "good",
-    "ok", "okay", "right", "met", "satisfied", "success", "approved", "approve",
-    "acceptable", "valid", "win", "up", "thumbs up", "thumbs_up", "checked",
-    "si", "通过", "正确", "对", "正解", "正しい", "○", "◎", "예", "통과", "합격", "정답", "맞음",
-    "верно", "правильно", "зачёт", "зачет", "sim", "aprovado", "correto", "certo", "corretto",
-    "giusto", "promosso", "juste", "goed", "juist", "geslaagd", "tak", "rätt", "evet", "doğru",
-)  # fmt: skip
-_FAILS = (
-    "failed", "rejected", "0", "0.0", "n", "f", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
-    "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет", "faux",
-    "falso", "incorrecto", "rechazado", "échoué", "schlecht", "bad",
-    "not ok", "nok", "not okay", "wrong", "not met", "unmet",
-    "not satisfied", "failure", "disapprove",
-    "disapproved", "unacceptable", "invalid", "loss", "lose", "down", "thumbs down", "thumbs_down",
-    "unchecked", "not correct", "not accepted",
-    "不通过", "未通过", "不正确", "错误", "错", "不正解", "×", "아니오", "불합격", "실패",
-    "오답", "틀림", "неверно", "неправильно", "незачёт", "незачет", "não", "nao", "reprovado",
-    "incorreto", "errado", "errato", "sbagliato", "scorretto", "bocciato", "fout", "onjuist",
-    "gezakt", "nie", "fel", "hayır", "yanlış", "no aprobado", "non conforme",
-)  # fmt: skip
-_VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
+_PASSES = """
+passed accepted 1 1.0 y t p ✓ ✔ ✅ ☑ 👍 ja bestanden richtig oui sí sì はい 合格 是 да wahr vrai
+verdadero vero correcto aprobado réussi conforme gut good ok okay right met satisfied success
+approved approve acceptable valid win up thumbs_up checked si 通过 正确 对 正解 正しい ○ ◎ 예 통과
+합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto promosso
+juste goed juist geslaagd tak rätt evet doğru
+"""
+_FAILS = """
+failed rejected 0 0.0 n f ✗ ✘ ❌ ✕ ☒ 👎 nein nicht_bestanden falsch non いいえ 不合格 否 нет faux
+falso incorrecto rechazado échoué schlecht bad not_ok nok not_okay wrong not_met unmet
+not_satisfied failure disapprove disapproved unacceptable invalid loss lose down thumbs_down
+unchecked not_correct not_accepted 不通过 未通过 不正确 错误 错 不正解 × 아니오 불합격 실패 오답
+틀림 неверно неправильно незачёт незачет não nao reprovado incorreto errado errato sbagliato
+scorretto bocciato fout onjuist gezakt nie fel hayır yanlış no_aprobado non_conforme
+"""
+_VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), False)
 """Words and marks for a vote in tables, in addition to those of every report."""
 
 _PLAIN = frozenset({
@@ -261,7 +221,7 @@ NEITHER = re.compile(
     re.IGNORECASE,
 )
 """Words for an answer between a pass and a fail."""
-_FAILURES = {"error": "error", "parse_fail": "parse_fail"}
+_FAILURES = frozenset({"error", "parse_fail"})
 _STATED_ERROR = re.compile(
     r"(?:\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 )", re.IGNORECASE
 )
@@ -307,24 +267,15 @@ class CellError(ValueError):
 def number(value: Any, column: str) -> float | int | None:
     """Return a finite number, or None for a cell without one. Raise CellError on anything else.
 
-    NaN, N/A and the like mean a missing number, as an empty cell does. A text of up to 15
-    digits becomes an ``int``. Booleans do not count as numbers.
+    NaN, N/A and the like mean a missing number, as an empty cell does.
     """
-    if value is None or type(value) in _NUMBERS:
-        return value  # type: ignore[no-any-return]
+    found = likely_number(value)
+    if found is not None or is_missing(value):
+        return found
     text = value.strip() if isinstance(value, str) else ""
-    if not _NUMBER.match(text):
-        if is_missing(value):
-            return None
-        kind = "a finite number" if text.lower() in NOT_FINITE else "a number"
-        shown = text if kind == "a finite number" else value
-        raise CellError(column, must_be(f"{kind} or empty", shown))
-    if _DIGITS.match(text):
-        return int(text)
-    found = float(text)
-    if not math.isfinite(found):
-        raise CellError(column, must_be("a finite number or empty", text))
-    return found
+    infinite = text.lower() in NOT_FINITE or _NUMBER.match(text)
+    kind = "a finite number" if infinite else "a number"
+    raise CellError(column, must_be(f"{kind} or empty", text if infinite else value))
 
 
 def part_of_whole(value: Any) -> tuple[float, float] | None:
@@ -376,13 +327,17 @@ def is_missing(value: Any) -> bool:
 
 
 def likely_number(value: Any) -> float | int | None:
-    """Return the number in a cell, or None if there is none."""
-    if value is None:
+    """Return the number in a cell, or None if there is none; a boolean is none.
+
+    A text of up to 15 digits becomes an ``int``.
+    """
+    if type(value) in _NUMBERS:
+        return value  # type: ignore[no-any-return]
+    text = value.strip() if isinstance(value, str) else ""
+    if not _NUMBER.match(text):
         return None
-    try:
-        return number(value, "")
-    except CellError:
-        return None
+    found = int(text) if _DIGITS.match(text) else float(text)
+    return found if math.isfinite(found) else None
 
 
 def likely_amount(value: Any, factor: float = 1) -> float | int | None:
@@ -501,7 +456,7 @@ class DecidingWords(LabelWords):
 
     def _word(self, text: str) -> bool | None:
         vote = super().vote(text)
-        return _VOTES.get(folded(text)) if vote is None else vote
+        return _VOTES.get(folded(text).replace(" ", "_")) if vote is None else vote
 
     def human(self, value: Any) -> str | None:
         """Return a person's label (``pass``, ``fail`` or ``unsure``), or None."""
@@ -512,9 +467,8 @@ class DecidingWords(LabelWords):
 
     def failure(self, value: Any) -> str | None:
         """Return the status for a word that means that a juror failed to answer, else None."""
-        if not isinstance(value, str) or self.vote(value) is not None:
-            return None
-        return _FAILURES.get(folded(value))
+        known = isinstance(value, str) and self.vote(value) is None
+        return word if known and (word := folded(value)) in _FAILURES else None
 
 
 def is_plain(word: str) -> bool:
