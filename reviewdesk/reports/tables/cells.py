@@ -33,12 +33,13 @@ _ROLES = """
 judge: richter bewerter prüfer gutachter juez juge giudice juiz evaluador évaluateur judged_by
 evaluated_by graded_by scored_by rated_by bewertet_von model_judge source_id j 评委 裁判 评审
 審査員 судья
-score: score rating value grade result outcome points score_value bewertung punkte punktzahl
-puntuación puntaje valutazione punteggio 得分 分数 评分 点数 スコア оценка
+score: score rating value grade result outcome points score_value resultado risultato résultat
+ergebnis bewertung punkte punktzahl puntuación puntaje valutazione punteggio 得分 分数 评分 点数
+スコア оценка
 item: item item_id example_id question_id case_id sample_id prompt_id custom_id doc_id qid query_id
-trace_id task_id row_id record_id _id conversation_id case example sample id uid uuid test_case
-test_case_name test_case_id context.span_id span_id nr no no. fall identifiant @key 编号 序号 番号
-номер i idx #
+trace_id task_id row_id record_id _id conversation_id case example sample id uid uuid row_idx
+test_case test_case_name test_case_id context.span_id span_id nr no no. fall identifiant @key 编号
+序号 番号 номер i idx #
 model: judge_model juror_model model
 vendor: judge_vendor vendor
 pass: pass passed passing verdict vote decision is_correct success criteria_met met urteil
@@ -67,14 +68,14 @@ subject: subject agent_version
 tags: tags
 threshold: threshold
 input: input prompt question query instruction user_input request user_prompt frage pregunta
-domanda pergunta vraag inputs problem user_message user_query customer_message input_text
+domanda pergunta vraag inputs problem user_message user_query asked customer_message input_text
 attributes.input.value eingabe entrada 问题 提问 質問 질문 вопрос q
 output: output response answer completion text model_output generation actual_output actual
 model_response response_a answer_a output_a response_1 answer_1 output_1 response1 answer1 output1
 antwort réponse respuesta risposta resposta antwoord outputs prediction predicted predicted_text
-agent_answer agent_response chosen reply bot_reply bot_response assistant_response llm_response
-model_answer generated_answer pred_answer chatbot_response attributes.output.value transcript
-ausgabe salida 回答 答案 답변 ответ a
+agent_answer said agent_response chosen reply bot_reply bot_response assistant_response
+llm_response model_answer generated_answer pred_answer chatbot_response attributes.output.value
+transcript ausgabe salida 回答 答案 답변 ответ a
 conversation: messages conversation turns dialogue chat spans
 alternative: alternative response_b answer_b output_b response_2 answer_2 output_2 response2
 answer2 output2 rejected baseline_model_response
@@ -127,6 +128,13 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
     others = [one for one in SPELLINGS["output"][6:] if one in named and one != "chosen"]
     if _plain(roles.get("output", "")) == "answer" and others and "reference" not in roles:
         roles |= {"reference": roles["output"], "output": named.pop(others[0])}
+    if (
+        "source" in named
+        and "output" not in roles
+        and _plain(roles.get("reference", "")) == "target"
+    ):
+        # A translation stands beside its source.
+        roles |= {"input": named.pop("source"), "output": roles.pop("reference")}
     if "item" not in roles and "test" in roles:
         roles["item"] = roles.pop("test")
     return roles
@@ -138,7 +146,7 @@ _CRITERION = re.compile(
     r"|hallucination|coherence|consistency|fluency|clarity|safety|toxicity|bias|tone|style|tonfall"
     r"|humou?r|empathy|format|grammar|readability|instruction_following|noise_sensitivity"
     r"|complexity|verbosity|honesty|engagement|specificity|overall|quality|depth|creativity"
-    r")(?:_metric|\d*)"
+    r")(?:_metric|_free|\d*)"
 )
 """Names of questions about a response, which are never names of judges."""
 
@@ -188,8 +196,8 @@ NOT_FINITE = frozenset({
 })  # fmt: skip
 
 _PASSES = """
-passed accepted 1 1.0 y t p ✓ ✔ ✅ ☑ 👍 ja bestanden richtig oui sí sì はい 合格 是 да wahr vrai
-verdadero vero correcto aprobado réussi conforme gut good ok okay right met satisfied success
+passed accepted chosen 1 1.0 y t p ✓ ✔ ✅ ☑ 👍 ja bestanden richtig oui sí sì はい 合格 是 да wahr
+vrai verdadero vero correcto aprobado réussi conforme gut good ok okay right met satisfied success
 approved approve acceptable valid win up thumbs_up checked si 通过 正确 对 正解 正しい ○ ◎ 예 통과
 합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto promosso
 juste goed juist geslaagd tak rätt evet doğru
@@ -199,8 +207,8 @@ failed rejected 0 0.0 n f ✗ ✘ ❌ ✕ ☒ 👎 nein nicht_bestanden falsch n
 falso incorrecto rechazado échoué schlecht bad not_ok nok not_okay wrong not_met unmet
 not_satisfied failure disapprove disapproved unacceptable invalid loss lose down thumbs_down
 unchecked not_correct not_accepted 不通过 未通过 不正确 错误 错 不正解 × 아니오 불합격 실패 오답
-틀림 неверно неправильно незачёт незачет não nao reprovado incorreto errado errato sbagliato
-scorretto bocciato fout onjuist gezakt nie fel hayır yanlış no_aprobado non_conforme
+틀림 неверно неправильно незачёт незачет não nao reprovado suspenso incorreto errado errato
+sbagliato scorretto bocciato fout onjuist gezakt nie fel hayır yanlış no_aprobado non_conforme
 """
 _VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), False)
 """Words and marks for a vote in tables, in addition to those of every report."""
@@ -237,6 +245,7 @@ _GRADED = re.compile(
 )
 """A number with what it means, such as ``4 - good``, ``Score: 4`` or ``[[4]]``."""
 _END = re.compile(
+    r"\[RESULT\]\s*([^\s\[\]]{1,10})\s*\Z|"
     r"\b(?:verdict|rating|score|grade|decision|judge?ment|assessment|conclusion)"
     r"\W{0,4}?(?:\s+is\s+|[:=>])[\s*_\"'`\[({]*((?:[^\n.;<\[\]]|\.\d){1,30}?)[\s*_\"'`\])}.]*"
     r"(?:</\w+>\s*)*\Z|\[\[([^\[\]]{1,10})\]\](?!.*\[\[)",

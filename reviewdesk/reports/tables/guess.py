@@ -239,8 +239,7 @@ class Guesser(TableShapes):
 
     def long(self) -> Guess:
         roles = self.roles
-        made = dict(self.made)
-        made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
+        made = {**self.made, "item": self.item, "judge": self.judge_path()}
         made |= {role: roles[role] for role in ("reason", "error") if role in roles}
         of_people = {*self.columns} >= _OF_PEOPLE
         said = of_people or self.options.criteria_columns
@@ -256,9 +255,7 @@ class Guesser(TableShapes):
             rule = self.held(roles[role])
             if rule and rule.get("judge") == f"={roles[role]}":
                 made = {key: one for key, one in made.items() if key != role} | rule
-            elif rule and "each" in rule:
-                return self.inner(rule, roles[role])
-        made["judge"] = self.judge_path()
+                made["judge"] = self.judge_path()
         if "model" in made["judge"].lower():
             made["model"] = made["judge"]
         if "dimension" in roles:
@@ -266,19 +263,16 @@ class Guesser(TableShapes):
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
         apart = self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
-        rules = self.of_winners(made) or self.of_others(made["judge"])
+        won = next((one for role in ANSWERS if self.names_winner(one := made.get(role, ""))), "")
+        for role in ANSWERS if won else ():
+            # The answers name the better one of two models.
+            made[role] = won if role == "label" else ""
+        rules = self.winners(won) if won else self.of_others(made["judge"])
         made |= {"ballots": rules} if rules else {}
         if apart:
             problem = f'has several rows for an item, which "{show_line(apart, 60)}" tells apart'
             return _unsure(_map(made), problem, self.see, made["score"])
         return self.checked(made)
-
-    def of_winners(self, made: JsonObject) -> list[JsonObject]:
-        """Return the rules if the answers name the better one of two models."""
-        won = next((one for role in ANSWERS if self.names_winner(one := made.get(role, ""))), "")
-        for role in ANSWERS if won else ():
-            made[role] = won if role == "label" else ""
-        return self.winners(won) if won else []
 
     def of_others(self, judge: str) -> list[JsonObject]:
         """Return the rules if some rows are marked as those of persons, or sum up the others."""

@@ -58,16 +58,18 @@ def raw_forms(columns: Iterable[str]) -> dict[str, str]:
     return {other[stem]: one for stem, one in given.items() if stem in other}
 
 
-_SURE = r"judge|juror|critic|grader|evaluator"
+_SURE = "judge|juror|critic|grader|evaluator|jue[zc]|giudice|juiz|richter|评委|裁判|评审"
 SURE = re.compile(_SURE, re.IGNORECASE)
 JUDGE = re.compile(
     rf"{_SURE}|rater|gpt|claude|gemini|llama|mi[sx]tral|qwen|deepseek|grok|command-r|sonnet|haiku"
-    r"|opus|gemma|prometheus|(?:^|[\W_])(?:phi|nova|glm|kimi|yi|llm|o[1-4]|r1)(?![a-z])"
-    r"|jue[zc]|giudice|juiz|richter|评委|裁判|评审",
+    r"|opus|gemma|prometheus|(?:^|[\W_])(?:phi|nova|glm|kimi|yi|llm|o[1-4]|r1)(?![a-z])",
     re.IGNORECASE,
 )
 """Names of judges."""
-_PERSON = re.compile(r"(?:human|person|manual)(?:[ _-].*)?$|ui$|annotation$", re.IGNORECASE)
+_PERSON = re.compile(
+    r"(?:humane?|humain|humano|umano|mensch|persona?|personne|manual)(?:[ _-].*)?$|ui$|annotation$",
+    re.IGNORECASE,
+)
 """Words that mark an answer as a person's."""
 _CROWD = re.compile(
     r"(?:human|expert|turker|crowd|worker|people|annotator)s?(?:_|\Z)(?!by)", re.IGNORECASE
@@ -372,7 +374,8 @@ class TableSample:
     sample: Sequence[TableRow]
 
     def cells(self, column: str) -> list[Any]:
-        return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
+        rows = self.sample if column else ()
+        return [one for row in rows if not is_missing(one := row.cells.get(column))]
 
     def said_in(self, columns: Sequence[str]) -> set[str]:
         return {str(cell) for one in columns for cell in self.cells(one)}

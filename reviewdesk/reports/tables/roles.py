@@ -21,6 +21,7 @@ from reviewdesk.reports.tables.cells import (
     roles_of,
     stated_error,
     with_decimal_point,
+    without_remark,
 )
 from reviewdesk.reports.tables.nested import (
     ANSWERS,
@@ -161,24 +162,14 @@ class TableRoles(TableSample):
         free = [one for one in self.columns if one not in self.said]
         judged = any(JUDGE.search(one) and not _RATER.search(one) for one in self.columns)
         judged = judged or bool(options.judge_columns)
-        named = [one for one in free if not (NO_SCORE.search(one) or _PEOPLE.search(one))]
-        self.people = [one for one in named if _HUMAN.search(one) or _RATER.search(one)]
-        self.people += [one for one in free if judged and _is_person(one)]
-        # Beside a person's column, one under another single name with the same words is as well.
-        said = self.said_in([*filter(_is_person, self.people)])
-        others = [one for one in named if _NAME.match(one) and self.cells(one)]
-        others = [one for one in others if not (JUDGE.search(one) or is_criterion(one))]
-        self.people += [one for one in others if self.said_in([one]) <= said]
-        # Without names of judges, an expert may be one of them.
-        experts = [] if judged else [*filter(_EXPERT.match, free)]
-        self.people = [one for one in dict.fromkeys(self.people) if one not in experts]
-        named = [one for one in free if one not in experts]
+        named = self.find_people(free, judged=judged)
         filled = roles_of(one for one in named if self.cells(one) or not sample)
         empty = roles_of(one for one in named if one not in filled.values())
         self.roles = empty | filled
         judge = self.roles.get("judge", "")
-        votes = self.cells(judge) if judge else []
-        decimal = not judged and any(str(one).isdecimal() for one in votes)
+        votes = self.cells(judge)
+        answered = not judged or bool({*ANSWERS} & self.roles.keys())
+        decimal = answered and any(str(one).isdecimal() for one in votes)
         if votes and not decimal and None not in map(USUAL.vote, votes):
             del self.roles["judge"]  # its cells are no names
             self.people += [judge] if _RATER.search(f"{judge} 1") else []
@@ -193,6 +184,7 @@ class TableRoles(TableSample):
         for one, raw in self.raw.items():
             if raw.casefold().replace("raw", "").strip("_ .") == "score":
                 self.roles["score"] = one
+        self.find_replies()
         self.find_texts(free)
         self.roles |= self.inner_roles()
         self.roles = self.outer_roles() | self.roles
@@ -202,9 +194,35 @@ class TableRoles(TableSample):
         ]
         """The columns of answers that are named after judges."""
         self.find_judges()
-        if self.judged[1:] and "label" in self.roles and not {"judge", "human"} & self.roles.keys():
-            self.roles["human"] = self.roles.pop("label")
         self.find_human()
+
+    def find_people(self, free: Sequence[str], *, judged: bool) -> list[str]:
+        """Find the columns of people; return those that may have other roles."""
+        named = [one for one in free if not (NO_SCORE.search(one) or _PEOPLE.search(one))]
+        self.people = [one for one in named if _HUMAN.search(one) or _RATER.search(one)]
+        self.people += [one for one in free if judged and _is_person(one)]
+        # Beside a person's column, one under another single name with the same words is as well.
+        said = self.said_in([*filter(_is_person, self.people)])
+        others = [one for one in named if _NAME.match(one) and self.cells(one)]
+        others = [one for one in others if not (JUDGE.search(one) or is_criterion(one))]
+        self.people += [one for one in others if self.said_in([one]) <= said]
+        # Without names of judges, an expert may be one of them.
+        experts = [] if judged else [*filter(_EXPERT.match, free)]
+        self.people = [one for one in dict.fromkeys(self.people) if one not in experts]
+        return [one for one in free if one not in experts]
+
+    def find_replies(self) -> None:
+        """Find the replies of judges under a name of responses: votes, or texts that end in one."""
+        reply = self.roles.get("output", "")
+        said = self.cells(reply)
+        votes = [one for one in said if type(one) is str and USUAL.vote(one) is not None]
+        other = [one for one in self.columns if one != reply and self.answers(one)]
+        model = self.roles.get("judge") or self.roles.get("model") or self.roles.get("generator")
+        if said and votes == said and model and not other and likely_number(said[0]) is None:
+            self.roles |= {"judge": model, "pass": self.roles.pop("output")}
+        ends = [*map(without_remark, said)]
+        if ends != said and any(_folded(ends) == _folded(self.cells(one)) for one in other):
+            self.roles.setdefault("reason", self.roles.pop("output"))
 
     def find_texts(self, free: Sequence[str]) -> None:
         """Find texts by a word in the names of columns, and scores under the name of reasons."""
@@ -342,6 +360,13 @@ class TableRoles(TableSample):
     def find_human(self) -> None:
         """Find the columns of people's labels; one with only names or texts does not count."""
         words = DecidingWords(self.options)
+        who = self.roles.get("judge", "")
+        said = [one for one in ("label", "pass", "score") if one in self.roles]
+        of_person = bool(_RATER.search(f"{who} 1"))
+        if self.judged[1:] and said and (of_person or (not who and "label" in said)):
+            # Beside the answers of judges, that of the row is a person's.
+            self.roles = {"human": self.roles.pop(said[0])} | self.roles
+            self.roles |= {"human_by": self.roles.pop("judge")} if of_person else {}
         named = self.roles.get("human", "")
         self.people_rule: list[dict[str, Any]] = []
         review = next(iter(self.cells(named)), None)
@@ -387,7 +412,7 @@ class TableRoles(TableSample):
         around = self.sample[0].cells.get("^", {}) if self.sample else {}
         roles = roles_of(around)
         likely = ("item", "input", "judge")
-        named = [role for role in likely if isinstance(around.get(roles.get(role)), str)]
+        named = [role for role in likely if type(around.get(roles.get(role))) in (str, int)]
         return {role: f"^.{roles[role]}" for role in named}
 
     def inner_roles(self) -> dict[str, str]:
@@ -424,9 +449,12 @@ class TableRoles(TableSample):
             # What comes with a question is its known answer, not the one that was judged.
             said = "reference" if role == "output" and column in _TASKS else role
             free = self.roles.get(said, column) == column and said not in found
-            spoken = isinstance(texts[key], dict) and "content" in texts[key]
-            if role in _INNER and free and (spoken or isinstance(texts[key], str | int)):
+            value = texts[key]
+            spoken = isinstance(value, dict) and "content" in value
+            if role in _INNER and free and (spoken or isinstance(value, str | int)):
                 found[said] = f"{start}.{key}"
+            elif role in _INNER and free and isinstance(value, dict) and len(value) == 1:
+                found[said] = f"{start}.{key}.{next(iter(value))}"
 
     def stated(self) -> JsonObject:
         """Return the decision that stands beside the answers: in an object, or as a status."""
@@ -532,6 +560,10 @@ class TableRoles(TableSample):
         fails = [word for word in fails if word not in opposite] or found[1:]
         new = {"pass": [word for word in found if word not in fails], "fail": fails}
         return {key: [*self.made.get("words", {}).get(key, []), *new[key]] for key in new}
+
+
+def _folded(cells: Sequence[Any]) -> list[str]:
+    return [str(one).casefold() for one in cells]
 
 
 def _no_text(column: str) -> bool:

@@ -189,7 +189,8 @@ def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) ->
         return
     listed = value.get(steps[0])
     if isinstance(listed, dict) and (len(steps) > 1 or steps[0] in _WRAPS):
-        yield from _rows_inside(listed, steps[1:], f"{place}.{steps[0]}", around)
+        inner = {**listed, "^": value} if steps[0] in _WRAPS else listed
+        yield from _rows_inside(inner, steps[1:], f"{place}.{steps[0]}", around)
         return
     if not isinstance(listed, list):
         yield f"{place}.{steps[0]}", {}, must_be("a list", listed)
@@ -341,6 +342,8 @@ def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
         if "turn" in first and not {"user", "assistant", "agent"}.isdisjoint(first):
             return key, first
         roles = roles_of(first)
+        if any(map(_is_jury, first.values())):
+            return key, first
         if role := next((one for one in ("output", "item") if one in roles), ""):
             # Texts around a list, and a judge or a question beside a name, are those of ballots.
             texts = role == "item" and {"input", "output"} & around
@@ -350,6 +353,13 @@ def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
             named = roles.get("item") == "name" and ({"judge", "dimension"} & roles.keys() or flat)
             return None if role in around or texts or named else (key, first)
     return None
+
+
+def _is_jury(held: Any) -> bool:
+    """Return True if a value is a list of objects that each name a judge and its answer."""
+    first = held[0] if isinstance(held, list) and held else None
+    roles = roles_of(first).keys() if isinstance(first, dict) else {}
+    return "judge" in roles and not {"score", "pass", "label"}.isdisjoint(roles)
 
 
 def _holds_answers(cells: Cells, depth: int = 3) -> bool:

@@ -33,17 +33,8 @@ _RANK = re.compile(r"(?:^|[\W_])(?:rank(?:ing|ed)?|rang|platz)(?:$|[\W_])", re.I
 _REPEAT = re.compile(
     r"(?:run|seed|rep|repetition|sample)(?:[ _-]?(?:id|no|nr|idx|index))?$", re.IGNORECASE
 )
-_PARTS = (
-    "generator",
-    "model",
-    "subject",
-    "turn",
-    "round",
-    "variant",
-    "system",
-    "condition",
-    "suite",
-)
+_PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition",
+          "suite")  # fmt: skip
 """Roles and columns that tell apart the rows of one item and judge."""
 FAULT = re.compile(
     r"halluc|toxic|harmful|unsafe|violat|jailbr|leak|is_bias|offens|hate|^(?:is_)?failed$",
@@ -82,7 +73,8 @@ class TableShapes(TableRoles):
     def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> str:
         """Add columns to the item's id if its rows recur; return one without a known role."""
         said = [made["item"], *filter(None, [*besides, made.get("epoch", "")])]
-        if not made["item"] or not self.recurs(said):
+        judged = [one for one in said if one == made.get("judge") and one in self.columns]
+        if not made["item"] or not self.recurs(judged + said):
             return ""
         named = {one.casefold(): one for one in self.columns}
         again = [one for one in self.columns if _REPEAT.match(one)]
@@ -285,8 +277,9 @@ class TableShapes(TableRoles):
         return [one for one in judges if not named or one in rest or self.highest([one]) <= top]
 
     def highest(self, columns: Sequence[str]) -> float:
-        numbers = (likely_number(cell) for one in columns for cell in self.cells(one))
-        return max((one for one in numbers if one is not None), default=0)
+        return max(
+            (likely_number(cell) or 0 for one in columns for cell in self.cells(one)), default=0
+        )
 
     def ranks(self) -> list[str]:
         """Return the columns of ranks, whose best is 1, and add their scale to the map."""

@@ -71,7 +71,7 @@ class VerdictMaker:
         self._unsure = set(map(folded, made.words.get("unsure", ())))
         self._repeats = bool(made.name)
         roles = reading.roles
-        self._of_case = [(role, key) for role, key in _OF_CASE if role in roles]
+        self._of_case = [(role, key) for role, key in _OF_CASE.items() if role in roles]
         self._of_body = [role for role in _OF_BODY if role in roles]
         self._ballots = BallotMaker(seen, options, made, notes)
         self._readers = {
@@ -308,21 +308,11 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 _FAILED = frozenset({"error", "timeout", "parse_fail", "empty", "missing_key"})
-_OF_CASE = (
-    ("suite", "suite"), ("subject", "subject"), ("tags", "tags"), ("case_name", "name"),
-    ("attempt", "epoch"),
-)  # fmt: skip
+_OF_CASE = {"suite": "suite", "subject": "subject", "tags": "tags", "case_name": "name",
+            "attempt": "epoch"}  # fmt: skip
 """The facts of the case, each with its key in a body."""
-_OF_BODY = (
-    "input",
-    "output",
-    "alternative",
-    "reference",
-    "threshold",
-    "strategy",
-    "decision",
-    "label",
-)
+_OF_BODY = ("input", "output", "alternative", "reference", "threshold", "strategy", "decision",
+            "label")  # fmt: skip
 """The facts that a body holds unchanged."""
 
 
