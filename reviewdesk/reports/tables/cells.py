@@ -23,7 +23,8 @@ reason reasoning rationale explanation comment justification comments reasons fe
 critique why notes note remark remarks thoughts analysis comentário 이유 observaciones observations
 remarques rationales explanations justifications kommentar kommentare begründung bemerkung
 anmerkung commentaire justificación explicación motivo comentario raison motivazione justificativa
-toelichting 理由 原因 说明 备注 コメント причина комментарий
+toelichting 理由 原因 说明 备注 コメント причина комментарий motivación motivacion justificacion
+explicacion uitleg motivering uzasadnienie opmerking opmerkingen
 """
 REASONS = tuple(_REASONS.split())
 """The names of a column that holds the reason for a judge's answer."""
@@ -32,10 +33,12 @@ _RATERS = ["judge", "juror", "critic", "rater", "annotator", "evaluator", "grade
 _ROLES = """
 judge: richter bewerter prüfer gutachter juez juge giudice juiz evaluador évaluateur judged_by
 evaluated_by graded_by scored_by rated_by bewertet_von model_judge source_id j 评委 裁判 评审
-審査員 судья
+審査員 судья valutatore avaliador beoordelaar rechter arbitre correcteur korrektor llm_judge
+judge_llm
 score: score rating value grade result outcome points score_value resultado risultato résultat
 ergebnis bewertung punkte punktzahl puntuación puntaje valutazione punteggio 得分 分数 评分 点数
-スコア оценка
+スコア оценка valoración valoracion calificación calificacion puntuacion pontuação avaliação punti
+voto cijfer ocena betyg
 item: item item_id example_id question_id case_id sample_id prompt_id custom_id doc_id qid query_id
 trace_id task_id row_id record_id _id conversation_id case example sample id uid uuid row_idx
 test_case test_case_name test_case_id context.span_id span_id nr no no. fall identifiant @key 编号
@@ -43,7 +46,8 @@ test_case test_case_name test_case_id context.span_id span_id nr no no. fall ide
 model: judge_model juror_model model
 vendor: judge_vendor vendor
 pass: pass passed passing verdict vote decision is_correct success criteria_met met urteil
-veredicto verdikt pass/fail pass_fail 判定 结论 вердикт verdetto veredito
+veredicto verdikt pass/fail pass_fail 判定 结论 вердикт verdetto veredito jugement dictamen juicio
+giudizio oordeel parecer
 label: label winner preference preferred choice
 decision: decision consensus final_decision final_verdict panel_decision panel_verdict majority
 majority_vote final mehrheit overall_verdict overall_decision final_label majority_label
@@ -69,13 +73,14 @@ tags: tags
 threshold: threshold
 input: input prompt question query instruction user_input request user_prompt frage pregunta
 domanda pergunta vraag inputs problem user_message user_query asked customer_message input_text
-attributes.input.value eingabe entrada 问题 提问 質問 질문 вопрос q
+attributes.input.value eingabe entrada 问题 提问 質問 질문 вопрос q consulta demande anfrage
+richiesta utterance
 output: output response answer completion text model_output generation actual_output actual
 model_response response_a answer_a output_a response_1 answer_1 output_1 response1 answer1 output1
 antwort réponse respuesta risposta resposta antwoord outputs prediction predicted predicted_text
 agent_answer said agent_response chosen reply bot_reply bot_response assistant_response
 llm_response model_answer generated_answer pred_answer chatbot_response attributes.output.value
-transcript ausgabe salida 回答 答案 답변 ответ a
+transcript ausgabe salida 回答 答案 답변 ответ a llm_output bot_answer candidate_answer
 conversation: messages conversation turns dialogue chat spans
 alternative: alternative response_b answer_b output_b response_2 answer_2 output_2 response2
 answer2 output2 rejected baseline_model_response
@@ -85,7 +90,8 @@ referencia erwartet
 generator: generator generator_model output_model model_under_test model model_id model_a
 generator_1 chosen_model candidate_model target_model candidate model_name system
 rival: rival model_b generator_2 rejected_model
-human: human mensch human_label truth gold gold_label human_verdict reviewer expert
+human: human mensch human_label truth gold gold_label human_verdict reviewer expert humano humain
+umano mens
 human_by: human_by labelled_by labeled_by
 human_at: human_at labelled_at labeled_at
 """
@@ -200,7 +206,8 @@ passed accepted chosen 1 1.0 y t p ✓ ✔ ✅ ☑ 👍 ja bestanden richtig oui
 vrai verdadero vero correcto aprobado réussi conforme gut good ok okay right met satisfied success
 approved approve acceptable valid win up thumbs_up checked si 通过 正确 对 正解 正しい ○ ◎ 예 통과
 합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto promosso
-juste goed juist geslaagd tak rätt evet doğru
+juste goed juist geslaagd tak rätt evet doğru correcta aprobada korrekt akzeptiert accepté acceptée
+validé aceptado aceptada accettato approvato aceito goedgekeurd bien bon
 """
 _FAILS = """
 failed rejected 0 0.0 n f ✗ ✘ ❌ ✕ ☒ 👎 nein nicht_bestanden falsch non いいえ 不合格 否 нет faux
@@ -209,6 +216,8 @@ not_satisfied failure disapprove disapproved unacceptable invalid loss lose down
 unchecked not_correct not_accepted 不通过 未通过 不正确 错误 错 不正解 × 아니오 불합격 실패 오답
 틀림 неверно неправильно незачёт незачет não nao reprovado suspenso incorreto errado errato
 sbagliato scorretto bocciato fout onjuist gezakt nie fel hayır yanlış no_aprobado non_conforme
+incorrecta rechazada suspendido inkorrekt abgelehnt refusé refusée rejeté rejetée rifiutato
+respinto recusado rejeitado afgekeurd afgewezen mal mauvais slecht ruim
 """
 _VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), False)
 """Words and marks for a vote in tables, in addition to those of every report."""
