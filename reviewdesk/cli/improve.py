@@ -44,7 +44,7 @@ Examples:
   reviewdesk improve make threshold=0.6 --panel panel.yaml
   reviewdesk improve try panel+threshold-0.6.yaml
   reviewdesk improve adopt panel+threshold-0.6.yaml"""
-_PATH = click.Path(dir_okay=False, path_type=Path)
+_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEEDED = option("--panel", "FILE", "The panel file to improve.", type=_PATH, required=True)
 _CANDIDATE = click.argument("candidate", type=_PATH, shell_complete=complete_files)
 _PARENT = option(
@@ -114,12 +114,12 @@ def make(desk: Desk, run: Run, *, change: str, panel: Path) -> None:
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
-@click.argument("draft", required=False, type=click.Path(exists=True, dir_okay=False))
+@click.argument("draft", required=False, type=_PATH)
 @_NEEDED
-@option("-o --output", "FILE", "Write the draft to this new file; - is stdout.", type=_PATH)
+@option("-o --output", "FILE", "Write the draft to this new file; - is stdout.", type=Path)
 @of_run
 @options("json")
-def edit(desk: Desk, run: Run, *, draft: str | None, panel: Path, output: Path | None) -> None:
+def edit(desk: Desk, run: Run, *, draft: Path | None, panel: Path, output: Path | None) -> None:
     """Edit the rubric or a prompt, in $EDITOR.
 
     The wrong items of the tuning half are listed below the panel as comments. Without a terminal,
@@ -130,7 +130,7 @@ def edit(desk: Desk, run: Run, *, draft: str | None, panel: Path, output: Path |
     labels = split_labels(desk, run)
     text: str | None
     if draft is not None:
-        text = Path(draft).read_bytes().decode("utf-8", "replace")
+        text = draft.read_bytes().decode("utf-8", "replace")
     else:
         text = candidates.draft(desk, labels, panel)
         if output is not None:
