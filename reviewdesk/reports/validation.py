@@ -102,7 +102,15 @@ Fraction: TypeAlias = (
     | None
 )
 Positive: TypeAlias = Annotated[float, Field(gt=0), Wanted("a number above 0")]
-Amount: TypeAlias = Annotated[float, Field(ge=0), Wanted("a number, 0 or more")] | None
+# The squares of other numbers overflow a float, or are 0.
+Amount: TypeAlias = (
+    Annotated[
+        float,
+        fulfilling(lambda weight: not weight or 1e-15 <= weight <= 1e15),
+        Wanted("0, or a number from 1e-15 to 1e+15"),
+    ]
+    | None
+)
 
 
 def validated(model: type[_Model], value: object) -> _Model:

@@ -41,7 +41,7 @@ class Rows(Struct, frozen=True):
         """Build the columns; without weights every row weighs 1.
 
         Raise UsageError if the columns differ in length, a confidence lies outside 0..1, or a
-        weight is negative or not finite.
+        weight is neither 0 nor from 1e-15 to 1e15: squares of others are 0 or not finite.
         """
         sure = np.asarray(confidence, dtype=np.float64)
         mass = np.ones(len(sure)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -51,9 +51,8 @@ class Rows(Struct, frozen=True):
                 text = f"{name} has {len(column)} rows and confidence {len(sure)}"
                 raise UsageError(text, "Give columns of one length")
         _check_bounds("confidence", sure, (sure >= 0) & (sure <= 1), "Give numbers from 0 to 1")
-        _check_bounds(
-            "weight", mass, (mass >= 0) & (mass < np.inf), "Give finite numbers, 0 or more"
-        )
+        fine = (mass == 0) | (mass >= 1e-15) & (mass <= 1e15)
+        _check_bounds("weight", mass, fine, "Give 0, or numbers from 1e-15 to 1e15")
         return Rows(
             sure,
             np.asarray(correct, dtype=np.bool_),
