@@ -132,7 +132,7 @@ class Claims(Struct, frozen=True):
     """Whether a trim is stated by a rule that can be checked."""
     listed: Ints
     """How many jurors the trim names at the lower and at the upper end, ``[2, n]``."""
-    per_side: Ints
+    per_side: Floats
     """How many scores the trim leaves out at each end."""
     degraded: Bools
     """Whether the trim is marked as degraded."""
@@ -316,7 +316,7 @@ def _claims(
     low, high = np.zeros((2, *shape), np.bool_)
     named, degraded, checked = np.zeros((3, len(verdicts)), np.bool_)
     listed = np.zeros((2, len(verdicts)), np.int64)
-    per_side = np.full(len(verdicts), NOTHING)
+    per_side = np.full(len(verdicts), NOTHING, np.float64)
     for at, trim in trims.items():
         degraded[at] = bool(trim.degraded)
         named[at] = trim.low is not None
