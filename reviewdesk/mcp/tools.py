@@ -73,7 +73,7 @@ class DeskTools:
             ),
         ] = "",
         order: Annotated[
-            str, Field(description="draw, file, score, agreement, margin, pivotal; - descends.")
+            str, Field(description="draw, file, score, agreement, margin, id; - descends.")
         ] = "draw",
         offset: Offset = 0,
         limit: Limit = 50,
