@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
+from reviewdesk.domain.labels.sampling import FIRST_REST, NOT_STATED, STRATA, Decided
 from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
 from reviewdesk.domain.records import Calibration, Design, Run
 from reviewdesk.domain.stats.calibration import Rows, measure
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.gates.join import PanelContent
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow
 
@@ -69,6 +70,8 @@ class FileRows(Struct, frozen=True):
     independent: bool = False
     unanswered: tuple[UnansweredRow, ...] = ()
     """The contents that nobody answered; if the rows are drawn, only the drawn ones."""
+    decided: Decided = NOT_STATED
+    """What a frame states about each stratum; empty without one."""
 
     @property
     def others(self) -> tuple[Rows, ...]:
@@ -78,7 +81,9 @@ class FileRows(Struct, frozen=True):
     @property
     def run(self) -> LabelledRows | None:
         """The run that the rows were drawn from, or ``None`` if they do not represent one."""
-        return as_run(self.rows, self.strata, self.tests, self.unanswered) if self.drawn else None
+        if not self.drawn:
+            return None
+        return as_run(self.rows, self.strata, self.tests, self.unanswered, self.decided)
 
 
 def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
@@ -102,16 +107,13 @@ def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
 def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
     """Read a file of ``{confidence, correct}`` rows; weights count only if every row has one.
 
-    A ``frame`` lists what the rows were drawn from, and is read if no row is of a verdict without a
-    flag: the run may have none.
+    A ``frame`` lists what the rows were drawn from.
     """
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import read_scores
     from reviewdesk.reports.suites.suite import read_frame
 
-    def is_flagged(frame: "Path") -> bool:
-        return all(one.stratum < FIRST_REST for one in read_frame(Source.from_path(frame)))
-
+    contents = () if frame is None else read_frame(Source.from_path(frame))
     file = read_scores(source)
     kept, weighted, warnings = _counted_rows(file.rows)
     decisions = [row.facts.get("decision") for row in kept]
@@ -132,7 +134,10 @@ def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
         )
         and all(row.facts.get("selection") == "draw" for row in kept)
         and named <= {*STRATA}
-        and (bool(named & _UNFLAGGED_STRATA) or (frame is not None and is_flagged(frame)))
+        and bool(
+            named & _UNFLAGGED_STRATA
+            or (contents and all(one.stratum < FIRST_REST for one in contents))
+        )
     )
     rows = Rows.of(
         [row.confidence for row in kept],
@@ -151,7 +156,19 @@ def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
         tests=tests if len(tests) == len(kept) else (),
         independent=independent,
         unanswered=tuple(_unanswered(file, drawn=drawn)),
+        decided=_decided(contents),
     )
+
+
+def _decided(frame: "Sequence[PanelContent]") -> Decided:
+    """Count by stratum the verdicts that pass and that fail; empty if a content does not say."""
+    found: dict[int, tuple[int, int]] = {}
+    for one in frame:
+        if one.decided is None:
+            return NOT_STATED
+        passes, fails = found.get(one.stratum, (0, 0))
+        found[one.stratum] = passes + one.decided[0], fails + one.decided[1]
+    return found
 
 
 def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:

@@ -33,6 +33,8 @@ class PanelContent(Struct, frozen=True):
     """``None`` also if a suite does not state what the labelled panel decided."""
     answer: str = ""
     """The hash of the content without its rubric; empty without an answer, or if not stated."""
+    decided: tuple[int, int] | None = None
+    """In a frame, how many verdicts on it pass and how many fail; ``None`` if not stated."""
 
     @property
     def item(self) -> bytes:
@@ -204,12 +206,14 @@ def frame_of(contents: Iterable[PanelContent]) -> tuple[PanelContent, ...]:
     """Return each content of a run in the stratum of its first flagged verdict, else its first."""
     contents = list(contents)
     decided = decisions(contents)
+    counts = Counter((one.key, one.decision) for one in contents)
     found: dict[ContentKey, PanelContent] = {}
     for one in contents:
         known = found.get(one.key)
         if known is None or one.stratum < FIRST_REST <= known.stratum:
             name = one.id if one.content else ""
-            found[one.key] = replace(one, id=name, decision=decided[one.key])
+            sides = counts[one.key, Decision.PASS], counts[one.key, Decision.FAIL]
+            found[one.key] = replace(one, id=name, decision=decided[one.key], decided=sides)
     return tuple(found.values())
 
 

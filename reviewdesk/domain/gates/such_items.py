@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, RunFigures
+from reviewdesk.domain.labels.sampling import NOT_STATED, STRATA, Decided, LabelledRow, RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, either_answer, make_rows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
@@ -41,8 +41,11 @@ def as_run(
     strata: Sequence[str] | None,
     tests: Sequence[str] = (),
     unanswered: Sequence[UnansweredRow] = (),
+    stated: Decided = NOT_STATED,
 ) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
+
+    ``stated`` has its decisions; a stratum that it lacks has as many as its rows stand for.
 
     Rows on one content are one label, whose stratum may be that of another verdict on the content;
     ``tests`` names the case of each row. Return ``None`` unless each row names a stratum, and all
@@ -80,6 +83,12 @@ def as_run(
             return None
     whole = {h: max(round(sizes[h]), count) for h, count in mass.items()}
     counts = {h: (round(decided[h, True]), round(decided[h, False])) for h in mass}
+    seen = Counter((row.stratum, row.decision) for row in labelled)
+    counts |= {
+        h: (passes, fails)
+        for h, (passes, fails) in stated.items()
+        if passes >= seen[h, Decision.PASS] and fails >= seen[h, Decision.FAIL]
+    }
     ranks: dict[str, int] = {}
     for at, one in enumerate(unanswered, len(labelled)):
         h = STRATA.index(one.stratum)

@@ -160,11 +160,11 @@ def as_suite(
 
 
 def as_frame(contents: Iterable[PanelContent]) -> str:
-    """Return a line per content that labels were drawn from: hash, stratum and decision."""
+    """Return a line per content that labels were drawn from: hash, stratum and decisions."""
     rows = []
     for one in contents:
         row: dict[str, Any] = {"item_hash": one.item_hash, "stratum": STRATA[one.stratum]}
-        row |= {"decision": one.decision, "answer": one.answer}
+        row |= {"decision": one.decision, "decided": one.decided, "answer": one.answer}
         rows.append({**row, "id": one.id, "content": one.content} if one.content else row)
     return as_jsonl(rows)
 

@@ -29,6 +29,7 @@ from reviewdesk.reports.validation import (
     Strict,
     Unit,
     Wanted,
+    fulfilling,
     nearest,
     validated,
 )
@@ -37,6 +38,11 @@ from reviewdesk.reports.wording import FieldError, Path, found, spell_path
 _NO_VERDICT = "is a calibration row, which names no verdict of a report"
 _EXPORT = "Export the suite again: reviewdesk labels export --format suite -o FOLDER."
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
+_Sides: TypeAlias = Annotated[
+    list[int],
+    fulfilling(lambda two: len(two) == 2 and all(0 <= one <= 1e15 for one in two)),
+    Wanted("two whole numbers, of passes and of fails"),
+]
 
 
 class _LabelModel(Strict):
@@ -61,6 +67,7 @@ class _FrameModel(Strict):
     id: str = ""
     decision: Literal["pass", "fail", "inconclusive", "error"] | None = None
     answer: str = ""
+    decided: _Sides | None = None
 
 
 def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
@@ -133,6 +140,7 @@ def read_frame(source: Source) -> tuple[PanelContent, ...]:
             one.id,
             Decision(one.decision) if one.decision else None,
             one.answer,
+            (one.decided[0], one.decided[1]) if one.decided else None,
         )
     if not found:
         raise fail("", "lists no content", _EXPORT)
