@@ -513,8 +513,7 @@ def test_a_frame_of_other_labels_is_refused(twenty: Suite) -> None:
     assert "stratum must be the name of a stratum" in twenty.gate(twenty.bodies).err
     frame.unlink()
     assert "frame.jsonl: there is no such file" in twenty.gate(twenty.bodies).err
-    # Without a report nobody reads it.
-    assert twenty.cli("gate", twenty.folder / "suite.yml").code == 0
+    assert twenty.cli("gate", twenty.folder / "suite.yml").code == 2
 
 
 def test_a_run_has_a_draw_of_its_own(twenty: Suite) -> None:
