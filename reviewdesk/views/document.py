@@ -16,7 +16,10 @@ from reviewdesk.domain.stats.figures import Fit
 
 
 class Tone(StrEnum):
-    """The meaning of a piece of text for its reader; renderers decide how it looks."""
+    """The meaning of a piece of text for its reader; renderers decide how it looks.
+
+    The last three are of renderers alone: no document has them.
+    """
 
     TEXT = ""
     STRONG = "strong"
@@ -29,6 +32,9 @@ class Tone(StrEnum):
     BIG_PASS = "big-pass"
     BIG_FAIL = "big-fail"
     BIG_WARN = "big-warn"
+    RULE = "rule"
+    HEAD = "head"
+    FOUND = "found"
 
 
 class Text(Struct, frozen=True):

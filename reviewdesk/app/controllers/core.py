@@ -25,7 +25,6 @@ from reviewdesk.app.controllers.state import (
     Ask,
     Criterion,
     FieldInput,
-    Figures,
     Form,
     Notice,
     Page,
@@ -40,7 +39,7 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
-from reviewdesk.desk.figures.question import LiveStrip
+from reviewdesk.desk.figures.question import LiveStrip, Strip
 from reviewdesk.desk.improve.split import known_halves
 from reviewdesk.desk.review import filters, items
 from reviewdesk.domain.labels.improve import SplitLabels, group_of
@@ -71,7 +70,7 @@ class Core:
     page: Any = None
     """The controller of the screen that covers the review, if any; see ``pages``."""
     reasons: ReasonsLine | None = None
-    figures = Figures()
+    figures = Strip()
     reading = ReadingOptions()
     reruns = RerunHistory()
     criteria: tuple[Criterion, ...] = ()
@@ -361,15 +360,14 @@ class Core:
         """Read the strip's figures in the background, after the reviewer's actions ``done``."""
         session = self.session
 
-        def read(desk: Desk) -> Figures:
+        def read(desk: Desk) -> Strip:
             found = self.strip.read(desk, session.run, done)
             if session.view.blind:
                 with desk.one_moment(done) if done else nullcontext():
-                    skipped = calibration.skipped(desk, session.run)
-                return Figures(found.calibration, found.alone, found.pace, skipped, found.answer)
-            return Figures(found.calibration, None, found.pace, found.blockers, found.answer)
+                    return replace(found, blockers=calibration.skipped(desk, session.run))
+            return found
 
-        def took(found: Figures) -> None:
+        def took(found: Strip) -> None:
             self.figures = found
 
         self.background(FIGURES, read, took, fault="no figures", where=REVIEW)
@@ -438,7 +436,7 @@ class Core:
             if view.blind is not blind:
                 notice = f"{'blind' if view.blind else 'open'}, as this run was left"
             self.index()
-            self.figures = Figures()
+            self.figures = Strip()
             self._counted = frozenset()
             self._flips = ()
             self.halves = None

@@ -176,23 +176,6 @@ class ItemLayout(Struct, frozen=True):
         return first - (first > part.first)
 
 
-def covered(cut: Cut, seen: list[Cut]) -> bool:
-    """Return True if one of the sorted, disjoint stretches in ``seen`` contains ``cut``."""
-    at = bisect_right(seen, (cut[0], float("inf"))) - 1
-    return at >= 0 and seen[at][1] >= cut[1]
-
-
-def merged(cuts: list[Cut]) -> list[Cut]:
-    """Return stretches of characters sorted, with those joined that touch or overlap."""
-    found: list[Cut] = []
-    for start, end in sorted(cuts):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((start, end))
-    return found
-
-
 class DrawnItem(Struct, frozen=True):
     """What a front end has drawn of an item; it reports this after each frame that differs.
 
@@ -206,26 +189,18 @@ class DrawnItem(Struct, frozen=True):
     height: int
 
 
-class _SeenText(Struct):
-    """One response: which of its characters were on screen, and since when they suffice."""
+class _SeenItem(Struct):
+    """How an item was drawn last, and what was seen of each of its responses."""
 
-    since: float = math.inf
-    seen: list[Cut] = []
-
-    def add(self, part: PartLines, shown: tuple[Cut, ...], height: int, now: float) -> None:
-        """Add what one frame shows: all of the text, or ``height`` of its lines, are enough."""
-        self.seen = merged([*self.seen, *shown])
-        lines = len(part.starts) - len(self.missing(part))
-        if lines >= height or covered((0, part.end), self.seen):
-            self.since = now
+    drawn: DrawnItem
+    seen: dict[str, set[int]] = {}
+    """The characters that were on screen."""
+    since: dict[str, float] = {}
+    """The time from which they suffice."""
 
     def missing(self, part: PartLines) -> list[Cut]:
-        return [cut for cut in part.cuts if not covered(cut, self.seen)]
-
-
-class _SeenItem(Struct):
-    drawn: DrawnItem
-    texts: dict[str, _SeenText] = {}
+        seen = self.seen[part.name]
+        return [cut for cut in part.cuts if not seen.issuperset(range(*cut))]
 
 
 class SeenItems:
@@ -251,9 +226,14 @@ class SeenItems:
         if asked is not None and top <= asked.head < top + drawn.height:
             self._asked.add(drawn.layout.item)
         for part in drawn.layout.responses:
-            text = item.texts.setdefault(part.name, _SeenText())
-            if text.since == math.inf:
-                text.add(part, drawn.shown.get(part.name, ()), drawn.height, self._clock())
+            if part.name not in item.since:
+                seen = item.seen.setdefault(part.name, set())
+                for cut in drawn.shown.get(part.name, ()):
+                    seen.update(range(*cut))
+                # All of the text, or as many of its lines as the pane has, are enough.
+                missing = len(item.missing(part))
+                if not missing or len(part.starts) - missing >= drawn.height:
+                    item.since[part.name] = self._clock()
 
     def opened(self, item: Item | None, since: int = 0) -> None:
         """Scroll to where an item was left, or to the start of a new one.
@@ -281,11 +261,11 @@ class SeenItems:
         if found is None:
             return TextPassage(RESPONSES[0], end=1)
         for part in found.drawn.layout.responses:
-            text = found.texts[part.name]
-            if text.since == math.inf:
-                missing = text.missing(part)
+            since = found.since.get(part.name)
+            if since is None:
+                missing = found.missing(part)
                 return TextPassage(part.name, missing[0][0], missing[-1][1])
-            if text.since >= at:
+            if since >= at:
                 last = part.starts[-1] if part.starts else 0
                 return TextPassage(part.name, last, part.end)
         asked = found.drawn.layout.part("input")

@@ -9,21 +9,11 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.question import RunAnswer
+from reviewdesk.desk.figures.question import Strip
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.filter import MIXED, Completion, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
-from reviewdesk.domain.records import (
-    Blocker,
-    Calibration,
-    Item,
-    Metrics,
-    Pace,
-    Progress,
-    QueueRow,
-    Run,
-    View,
-)
+from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
 from reviewdesk.settings import Feedback
 from reviewdesk.views.document import Document, Paragraph, Section, Tone, Words, outside
 
@@ -427,18 +417,6 @@ class ReasonsLine(Struct, frozen=True):
     tags: tuple[str, ...]
 
 
-class Figures(Struct, frozen=True, eq=False):
-    """The figures of the strip; ``alone`` are the metrics of the labelled verdicts, if blind."""
-
-    calibration: Calibration | None = None
-    alone: Metrics | None = None
-    pace: Pace | None = None
-    blockers: tuple[Blocker, ...] = ()
-    """The items that labels wait behind, where the session may show them."""
-    answer: RunAnswer | None = None
-    """The open question with its answer so far."""
-
-
 class ViewState(Struct, frozen=True):
     """Everything that is drawn.
 
@@ -455,7 +433,7 @@ class ViewState(Struct, frozen=True):
     jobs: str
     asking: OpenRerun | None
     """The re-run of several verdicts that is under way."""
-    figures: Figures
+    figures: Strip
     reading: ReadingOptions
     reruns: RerunHistory
     hints: Mapping[str, str]

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from textual.content import Content
 
-from reviewdesk.app.paint.inks import STOP, Ink
+from reviewdesk.app.paint.inks import STOP
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -60,16 +60,16 @@ def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Co
         if seat.ballot.score is not None:
             marks.setdefault(round(seat.ballot.score * (width - 1)), []).append(seat)
     bar = None if threshold is None else round(threshold * (width - 1))
-    pieces: list[Piece] = [("─", Ink.RULE)] * width
+    pieces: list[Piece] = [("─", Tone.RULE)] * width
     if bar is not None:
-        pieces[bar] = ("│", Ink.STRONG)
+        pieces[bar] = ("│", Tone.STRONG)
     for at, here in marks.items():
         if len(here) > 1:
-            pieces[at] = (str(min(len(here), 9)), Ink.STRONG)
+            pieces[at] = (str(min(len(here), 9)), Tone.STRONG)
         elif here[0].state is State.COUNTED:
-            pieces[at] = ("●", Ink.STRONG)
+            pieces[at] = ("●", Tone.STRONG)
         else:
-            pieces[at] = ("◆", Ink.WARN) if here[0].dissent else ("○", Ink.MUTED)
+            pieces[at] = ("◆", Tone.WARN) if here[0].dissent else ("○", Tone.MUTED)
     return line(*pieces)
 
 
@@ -79,18 +79,18 @@ def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int)
         return []
     room = width - 4
     plot = strip_plot(seats, threshold, room)
-    lines = [line(("0 ", Ink.MUTED)) + plot + line((" 1", Ink.MUTED))]
+    lines = [line(("0 ", Tone.MUTED)) + plot + line((" 1", Tone.MUTED))]
     if threshold is not None:
         # Scores may hide it on the axis, so the line below points at it.
         at = round(threshold * (room - 1))
         text = f"threshold {threshold:g}"
         fits = at + 4 + len(text) <= width
         lead = " " * (at + 2 if fits else max(0, at + 1 - len(text)))
-        below = [("▲ ", Ink.STRONG), (text, Ink.MUTED)]
-        behind = [(f"{text} ", Ink.MUTED), ("▲", Ink.STRONG)]
+        below = [("▲ ", Tone.STRONG), (text, Tone.MUTED)]
+        behind = [(f"{text} ", Tone.MUTED), ("▲", Tone.STRONG)]
         lines.append(cut(line(lead, *(below if fits else behind)), width))
     legend = "● counted  ○ trimmed  ◆ trimmed dissent  2..9 together"
-    return [*lines, cut(line((f"  {legend}", Ink.MUTED)), width)]
+    return [*lines, cut(line((f"  {legend}", Tone.MUTED)), width)]
 
 
 _BINS = 10
@@ -99,19 +99,19 @@ _AXIS = 6
 _ROWS = 13
 """The rows of the plot, so that each quarter falls exactly on a row."""
 _MARKS = {
-    BinPosition.INSIDE: ("●", Ink.PASS),
-    BinPosition.BELOW: ("▼", Ink.FAIL),
-    BinPosition.ABOVE: ("▲", Ink.WARN),
+    BinPosition.INSIDE: ("●", Tone.PASS),
+    BinPosition.BELOW: ("▼", Tone.FAIL),
+    BinPosition.ABOVE: ("▲", Tone.WARN),
 }
 _ROOMY = 5
 _WIDEST = 9
 """The columns of a bin that fit any short count, and the most columns of a bin."""
 _DIAGRAM_SIGNS = (
-    [("●", Ink.PASS), (" in the band", Ink.MUTED)],
-    [("▼", Ink.FAIL), (" below ", Ink.MUTED), ("▲", Ink.WARN), (" above it", Ink.MUTED)],
-    [("│", Ink.TEXT), (" 95% interval", Ink.MUTED)],
-    [("·", Ink.MUTED), (" calibrated", Ink.MUTED)],
-    [("░", Ink.RULE), (" 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean", Ink.MUTED)],
+    [("●", Tone.PASS), (" in the band", Tone.MUTED)],
+    [("▼", Tone.FAIL), (" below ", Tone.MUTED), ("▲", Tone.WARN), (" above it", Tone.MUTED)],
+    [("│", Tone.TEXT), (" 95% interval", Tone.MUTED)],
+    [("·", Tone.MUTED), (" calibrated", Tone.MUTED)],
+    [("░", Tone.RULE), (" 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean", Tone.MUTED)],
 )
 
 
@@ -124,7 +124,7 @@ def diagram_lines(found: Fit, width: int) -> Lines:
     ticks = {_height_of(tick / 4): f"{tick / 4:.2f}" for tick in range(5)}
     lines = []
     for at, cells in enumerate(grid):
-        axis = (f"{ticks.get(at, ''):>4} ", Ink.MUTED), ("┤" if at in ticks else "│", Ink.RULE)
+        axis = (f"{ticks.get(at, ''):>4} ", Tone.MUTED), ("┤" if at in ticks else "│", Tone.RULE)
         same_ink = groupby(cells, itemgetter(1))
         lines.append(
             line(*axis, *(("".join(sign for sign, _ in run), ink) for ink, run in same_ink))
@@ -132,13 +132,13 @@ def diagram_lines(found: Fit, width: int) -> Lines:
     left = " " * (_AXIS - 1)
     step = 1 if each >= _ROOMY else 2 if each > 1 else 5
     names = [f"{tick / _BINS:.1f}" if tick else " 0" for tick in range(0, _BINS, step)]
-    lines.append(line((f"{left}└{('┴' + '─' * (each - 1)) * _BINS}┘", Ink.RULE)))
-    lines.append(line((f"{left}{''.join(pad(one, each * step) for one in names)} 1", Ink.MUTED)))
+    lines.append(line((f"{left}└{('┴' + '─' * (each - 1)) * _BINS}┘", Tone.RULE)))
+    lines.append(line((f"{left}{''.join(pad(one, each * step) for one in names)} 1", Tone.MUTED)))
     if each >= _ROOMY:
         sizes = [" " * each] * _BINS
         for one in found.bins:
             sizes[one.index] = short(one.n).center(each)
-        lines.append(line((pad("n", _AXIS), Ink.MUTED), ("".join(sizes).rstrip(), Ink.TEXT)))
+        lines.append(line((pad("n", _AXIS), Tone.MUTED), ("".join(sizes).rstrip(), Tone.TEXT)))
     signs = [line(*((text, ink) for text, ink in one)) for one in _DIAGRAM_SIGNS]
     return [cut(one, width) for one in [*lines, *flow(signs, width, gap=2)]]
 
@@ -155,16 +155,16 @@ def _grid(found: Fit, each: int) -> list[list[Piece]]:
     for one, room in zip(found.bins, own, strict=True):
         expected = band(one)
         for at in range(_height_of(expected.high), _height_of(expected.low) + 1):
-            grid[at][room.start : room.stop] = [("░", Ink.RULE)] * len(room)
+            grid[at][room.start : room.stop] = [("░", Tone.RULE)] * len(room)
     for column in range(columns):
-        grid[_height_of(column / (columns - 1))][column] = ("·", Ink.MUTED)
+        grid[_height_of(column / (columns - 1))][column] = ("·", Tone.MUTED)
     for one, room in zip(found.bins, own, strict=True):
         column = min(max(_nearest(one.mean_confidence, columns), room[0]), room[-1])
         top = _height_of(one.high)
         bottom = _height_of(one.low)
         for at in range(top, bottom + 1):
             sign = "┴" if at == bottom else "┬" if at == top else "│"
-            grid[at][column] = (sign, Ink.TEXT)
+            grid[at][column] = (sign, Tone.TEXT)
         grid[_height_of(one.accuracy)][column] = _MARKS[place(one)]
     return grid
 
@@ -236,8 +236,8 @@ def section_lines(section: Section, width: int) -> Lines:
     title = section.title.upper()
     lines: Lines = []
     if title and line(title, note).cell_length + 3 > width:
-        lead = [(f"{title}  ", Ink.HEAD)]
-        lines = paragraph(note, width, Ink.MUTED, first=lead, indent=2)
+        lead = [(f"{title}  ", Tone.HEAD)]
+        lines = paragraph(note, width, Tone.MUTED, first=lead, indent=2)
     elif title:
         lines = [heading(title, width, note)]
     for one in section.blocks:
@@ -289,7 +289,7 @@ def _flow(one: Flow, width: int) -> Lines:
     if not one.lines:
         return flow(groups, width, one.gap)
     short = words_line(one.short)
-    between = line((" · ", Ink.MUTED))
+    between = line((" · ", Tone.MUTED))
     for every in (groups, [*groups[:-1], short] if short else groups):
         kept = list(every)
         # Text with more cells than the lines have is not worth folding.
@@ -338,7 +338,7 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
     if one.title:
         # Our own words are in capitals, a note is unchanged.
         title = ((inline(span.text), span.tone) for span in spans(one.title))
-        heads[0] = line(*((each, ink) if ink else (each.upper(), Ink.HEAD) for each, ink in title))
+        heads[0] = line(*((each, ink) if ink else (each.upper(), Tone.HEAD) for each, ink in title))
     kept, sizes, gap = _fit(one, [heads, *grid], width)
     first = one.columns[0]
     names = [row[0][marks:] for row in grid]

@@ -6,9 +6,8 @@ from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.state import Criterion, Figures, ReasonsLine, Session
+from reviewdesk.app.controllers.state import Criterion, ReasonsLine, Session
 from reviewdesk.app.keys.actions import Keymap
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -25,10 +24,12 @@ from reviewdesk.app.paint.styled import (
     paragraph,
 )
 from reviewdesk.app.widgets.queue_list import label_mark
+from reviewdesk.desk.figures.question import Strip
 from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import Calibration, Design, Metrics, Pace, labels_missing
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
+from reviewdesk.views.document import Tone
 from reviewdesk.views.queue import (
     done_texts,
     figures_wait,
@@ -76,20 +77,20 @@ def header_line(header: Header, width: int) -> Content:
     room = max(1, min(width - taken - _MARK, max(24, cell_len(header.page), width // 4)))
     name = inline(header.session.run.name)
     lead = clip(header.page, room, lead=0) if header.page else clip(name, room)
-    pieces: list[Piece | str] = [(f" {lead}", Ink.STRONG)]
+    pieces: list[Piece | str] = [(f" {lead}", Tone.STRONG)]
     for fact in facts:
-        pieces += [(" · ", Ink.MUTED), fact]
+        pieces += [(" · ", Tone.MUTED), fact]
     saved = inline(header.saved) or (_SAVED if header.session.progress.labelled else "")
     marked = saved.startswith(_SAVED)
     mark = _MARK if marked else cell_len(saved) + 3
     left = cut(line(*pieces), max(0, width - (mark if saved else 0)))
-    right = line((f"  {saved} ", Ink.WARN)) if saved else Content("")
+    right = line((f"  {saved} ", Tone.WARN)) if saved else Content("")
     if marked:
         # Its first two words are the mark; neither the mark nor the count of waiting writes is cut.
         more = width - left.cell_length - _MARK
         rest = saved[len(_SAVED) :]
         rest = clip_middle(rest, more) if more >= min(cell_len(rest), _LEAST_SAVED) else ""
-        right = line((f"  {_SAVED}{rest} ", Ink.PASS))
+        right = line((f"  {_SAVED}{rest} ", Tone.PASS))
     gap = max(0, width - left.cell_length - right.cell_length)
     return cut(left + Content(" " * gap) + right, width)
 
@@ -100,20 +101,20 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
     progress = header.session.progress
     view = session.view
     page = bool(header.page)
-    mode: Piece = ("blind", Ink.NOTE) if view.blind else ("open", Ink.TEXT)
-    done, done_short = ((text, Ink.TEXT) for text in done_texts(progress))
-    time, time_short, minutes = ((t, Ink.TEXT) for t in time_texts(progress, header.pace))
-    jobs = (clip(header.jobs, max(8, width // 4)), Ink.NOTE)
-    order = ("" if page or view.order == "draw" else f"order {inline(view.order)}", Ink.TEXT)
-    both = ("" if page or view.blind else strata_text(progress), Ink.MUTED)
+    mode: Piece = ("blind", Tone.NOTE) if view.blind else ("open", Tone.TEXT)
+    done, done_short = ((text, Tone.TEXT) for text in done_texts(progress))
+    time, time_short, minutes = ((t, Tone.TEXT) for t in time_texts(progress, header.pace))
+    jobs = (clip(header.jobs, max(8, width // 4)), Tone.NOTE)
+    order = ("" if page or view.order == "draw" else f"order {inline(view.order)}", Tone.TEXT)
+    both = ("" if page or view.blind else strata_text(progress), Tone.MUTED)
     filter_ = f"filter {clip(inline(view.filter), max(8, width // 5))}"
-    kept = ("" if page or not view.filter else filter_, Ink.WARN)
-    shown = (f"{session.size} shown" if kept[0] else "", Ink.WARN)
+    kept = ("" if page or not view.filter else filter_, Tone.WARN)
+    shown = (f"{session.size} shown" if kept[0] else "", Tone.WARN)
     lead = cell_len(header.page) or _NAME
     whole = lead + max(_MARK, min(cell_len(inline(header.saved)) + 3, width // 2))
     some = lead + _MARK
     least = _SHORT_NAME + _MARK
-    name = (clip(inline(session.run.name), 24) if page else "", Ink.TEXT)
+    name = (clip(inline(session.run.name), 24) if page else "", Tone.TEXT)
     forms: tuple[tuple[tuple[Piece, ...], int], ...] = (
         ((name, mode, done, kept, shown, time, order, jobs, both), whole),
         ((name, mode, done, kept, shown, time, order, jobs), whole),
@@ -127,7 +128,7 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
     return (([fact for fact in facts if fact[0]], spare) for facts, spare in forms)
 
 
-def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines:
+def strip_lines(session: Session, found: Strip, key: str, width: int) -> Lines:
     """Return the figures and, if labels wait, what to decide; a blind session uses ``alone``."""
     if found.answer is None or (session.view.blind and session.withheld):
         lines = [figures_line(session, found.calibration, found.alone, width)]
@@ -139,7 +140,7 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
         here = session.item is not None and session.item.verdict.id == name
         text = before + ("this item" if here else inline(name, 40)) + after
         press = f" {key} " if key and not here else " "
-        waiting = line((press, Ink.KEY), (text, Ink.WARN), (more, Ink.MUTED))
+        waiting = line((press, Tone.KEY), (text, Tone.WARN), (more, Tone.MUTED))
         lines.append(clickable(cut(waiting, width), "blocker"))
     return lines
 
@@ -167,22 +168,22 @@ def figures_line(
     facts = [("accuracy", found.accuracy)]
     if found.specificity is not None and (found.tn or found.fp):
         facts.append(("false passes", 1 - found.specificity))
-    pieces: list[Piece] = [(f" {plural(found.n, 'label')}", Ink.HEAD)]
+    pieces: list[Piece] = [(f" {plural(found.n, 'label')}", Tone.HEAD)]
     for name, value in facts:
-        pieces += [(f" · {name} ", Ink.MUTED), (number(value), Ink.TEXT)]
-    whole = line(*pieces, (f" · {words.DESIGNS[design]}", Ink.NOTE))
+        pieces += [(f" · {name} ", Tone.MUTED), (number(value), Tone.TEXT)]
+    whole = line(*pieces, (f" · {words.DESIGNS[design]}", Tone.NOTE))
     return whole if whole.cell_length <= width else cut(line(*pieces), width)
 
 
 def _words_line(text: str, width: int) -> Content:
-    return cut(line((f" {text}", Ink.MUTED)), width)
+    return cut(line((f" {text}", Tone.MUTED)), width)
 
 
 def footer_line(hints: Mapping[str, str], key: Callable[[str], str], width: int) -> Content:
     """Return the most important keys that fit, and help; a click does what a key does."""
 
     def hint(name: str, shown: str, word: str) -> Content:
-        return clickable(line((f" {shown}", Ink.KEY), (word, Ink.MUTED)), name)
+        return clickable(line((f" {shown}", Tone.KEY), (word, Tone.MUTED)), name)
 
     shown = [name for name in hints if name != "help" and key(name)][:_MOST]
     helps = ["help"] if "help" in hints else []
@@ -215,14 +216,21 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
     """Return the line of reasons: the item's name, and each tag behind its digit."""
     if line_ is None:
         return []
-    groups = [line(("Reasons for ", Ink.HEAD), (clip(inline(line_.name), 30, lead=0), Ink.STRONG))]
+    groups = [
+        line(("Reasons for ", Tone.HEAD), (clip(inline(line_.name), 30, lead=0), Tone.STRONG))
+    ]
     for digit, tag in enumerate(line_.offered, 1):
-        mark, ink = ("✓", Ink.PASS) if tag in line_.tags else (" ", Ink.TEXT)
-        groups.append(line((str(digit), Ink.KEY), (f"{mark}{inline(tag)}", ink)))
+        mark, ink = ("✓", Tone.PASS) if tag in line_.tags else (" ", Tone.TEXT)
+        groups.append(line((str(digit), Tone.KEY), (f"{mark}{inline(tag)}", ink)))
     more = [inline(tag) for tag in line_.tags if tag not in line_.offered]
-    groups += [line((f"also {', '.join(more)}", Ink.MUTED))] if more else []
+    groups += [line((f"also {', '.join(more)}", Tone.MUTED))] if more else []
     groups.append(
-        line(("t", Ink.KEY), (" a new one  ", Ink.MUTED), ("esc", Ink.KEY), (" closes", Ink.MUTED))
+        line(
+            ("t", Tone.KEY),
+            (" a new one  ", Tone.MUTED),
+            ("esc", Tone.KEY),
+            (" closes", Tone.MUTED),
+        )
     )
     return [line(" ") + row for row in flow(groups, max(1, width - 2), 2)]
 
@@ -231,17 +239,17 @@ def criteria_lines(criteria: Sequence[Criterion], asks: str, width: int) -> Line
     """Return the criteria of the response in view with their labels, and the current rubric."""
     if not criteria:
         return []
-    groups = [line(("CRITERIA", Ink.HEAD))]
+    groups = [line(("CRITERIA", Tone.HEAD))]
     for one in criteria:
         name = clip(inline(one.name), 30)
-        shown = (f"▶{name}", Ink.STRONG) if one.current else (name, Ink.TEXT)
+        shown = (f"▶{name}", Tone.STRONG) if one.current else (name, Tone.TEXT)
         groups.append(line(shown, " ", label_mark(one.row)))
     lines = flow(groups, max(1, width - 2), 2)
     room = width - 2 - lines[-1].cell_length - 3
     # The rubric of a criterion without one is its name.
     told = any(one.current and one.name == asks for one in criteria)
     if asks and not told and room >= _ASKS:
-        lines[-1] += line("   ") + cut_words(line((inline(asks), Ink.MUTED)), room)
+        lines[-1] += line("   ") + cut_words(line((inline(asks), Tone.MUTED)), room)
     return [line(" ") + row for row in lines]
 
 
@@ -250,37 +258,37 @@ def asking_lines(asking: OpenRerun | None, width: int) -> Lines:
         return []
     far = f"0/{len(asking.keys):,}" if asking.progress is None else live_text(asking.progress)
     text = f" asking again: {far}{' · stopping' if asking.stopping else ''}"
-    return [cut(line((text, Ink.NOTE)), width)]
+    return [cut(line((text, Tone.NOTE)), width)]
 
 
 def title_line(name: str, note: str, width: int, *, focused: bool) -> Content:
     """Return a pane's title. The focused pane has a mark, so that colour is not the only sign."""
     mark = "▶" if focused else " "
-    ink = Ink.STRONG if focused else Ink.MUTED
-    return cut(line((f"{mark}{name}", ink), (f"  {note}" if note else "", Ink.MUTED)), width)
+    ink = Tone.STRONG if focused else Tone.MUTED
+    return cut(line((f"{mark}{name}", ink), (f"  {note}" if note else "", Tone.MUTED)), width)
 
 
 EXPORT = "reviewdesk labels export"
 
 
-def done_lines(session: Session, found: Figures, keymap: Keymap, width: int) -> Lines:
+def done_lines(session: Session, found: Strip, keymap: Keymap, width: int) -> Lines:
     """Return the page of a finished queue: what is done, what is open, what to do next."""
     what = "in this filter" if session.view.filter else "in this queue"
-    lines = paragraph(f"Everything {what} is decided.", width, Ink.STRONG)
+    lines = paragraph(f"Everything {what} is decided.", width, Tone.STRONG)
     done = _done(session, found.pace)
-    facts = [line((f"{name} ", Ink.MUTED), (text, Ink.TEXT)) for name, text in done]
+    facts = [line((f"{name} ", Tone.MUTED), (text, Tone.TEXT)) for name, text in done]
     lines += [Content(""), heading("DONE", width), *flow(facts, width)]
     if not session.withheld:
         lines += [Content(""), heading("THE NUMBERS SAY", width)]
         lines.append(figures_line(session, found.calibration, found.alone, width))
         made = None if session.view.blind else found.calibration
         for warning in made.warnings if made else ():
-            lines += paragraph(inline(warning, 2000), width, Ink.WARN)
+            lines += paragraph(inline(warning, 2000), width, Tone.WARN)
     lines += [Content(""), heading("NEXT", width)]
     steps = [(keymap.first("blocker"), before + inline(name, 200) + after)
              for before, name, after in waits(found.blockers)]  # fmt: skip
     for key, text in [*steps, *_next(session, keymap)]:
-        lines += paragraph(text, width, Ink.MUTED, first=[(f"{key}  ", Ink.KEY)], indent=4)
+        lines += paragraph(text, width, Tone.MUTED, first=[(f"{key}  ", Tone.KEY)], indent=4)
     return lines
 
 
@@ -336,20 +344,20 @@ def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
         steps = [f"{keymap.first('screen.runs')} shows the other runs."]
         if "open" not in keymap.withheld:
             steps.append(f"{command}open FILE and enter loads a report.")
-        lines = [*paragraph("This run has no verdicts.", width, Ink.STRONG), Content("")]
-        return lines + [row for step in steps for row in paragraph(step, width, Ink.MUTED)]
+        lines = [*paragraph("This run has no verdicts.", width, Tone.STRONG), Content("")]
+        return lines + [row for step in steps for row in paragraph(step, width, Tone.MUTED)]
     return [
-        *paragraph("No verdict matches the filter", width, Ink.STRONG),
-        *paragraph(inline(session.view.filter), width, Ink.WARN, first=[("  ", "")], indent=2),
+        *paragraph("No verdict matches the filter", width, Tone.STRONG),
+        *paragraph(inline(session.view.filter), width, Tone.WARN, first=[("  ", "")], indent=2),
         Content(""),
-        *paragraph(f"{command}filter and enter clears it.", width, Ink.MUTED),
-        *paragraph(f"{keymap.first('filter')} changes it.", width, Ink.MUTED),
+        *paragraph(f"{command}filter and enter clears it.", width, Tone.MUTED),
+        *paragraph(f"{keymap.first('filter')} changes it.", width, Tone.MUTED),
     ]
 
 
 def tiny_lines(width: int) -> Lines:
     """Return what a terminal below 40x10 shows. Nothing is lost meanwhile."""
     return [
-        *paragraph("terminal too small", width, Ink.STRONG),
-        *paragraph("needs 40x10; all is kept", width, Ink.MUTED),
+        *paragraph("terminal too small", width, Tone.STRONG),
+        *paragraph("needs 40x10; all is kept", width, Tone.MUTED),
     ]

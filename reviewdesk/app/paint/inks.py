@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -12,6 +11,8 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
+
+from reviewdesk.views.document import Tone
 
 _Table: TypeAlias = dict[str, tuple[str | None, str | None, str | None]]
 _COLOURS: _Table = {
@@ -113,35 +114,15 @@ COLOURLESS = dataclasses.replace(
 """The theme for ``NO_COLOR``: every ink is the terminal's own colour."""
 
 
-class Ink(StrEnum):
-    """The meaning of a piece of text. The theme decides how it looks."""
-
-    TEXT = ""
-    STRONG = "strong"
-    MUTED = "muted"
-    RULE = "rule"
-    HEAD = "head"
-    PASS = "pass"
-    FAIL = "fail"
-    WARN = "warn"
-    NOTE = "note"
-    KEY = "key"
-    BIG_PASS = "big-pass"
-    BIG_FAIL = "big-fail"
-    BIG_WARN = "big-warn"
-    FOUND = "found"
-
-
 STOP = "stop"
 """Marks a line without changing its look; the keys that go between sections also stop there."""
 
-_LIKE = {
-    Ink.KEY: Ink.HEAD, Ink.BIG_PASS: Ink.PASS, Ink.BIG_FAIL: Ink.FAIL, Ink.BIG_WARN: Ink.WARN,
-}  # fmt: skip
-VARIABLES = {ink: f"desk-{_LIKE.get(ink, ink)}" for ink in Ink if ink}
-BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.KEY})
-BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
-FAINT = frozenset({Ink.MUTED, Ink.RULE})
+VARIABLES = {ink: f"desk-{ink.removeprefix('big-')}" for ink in Tone if ink} | {
+    Tone.KEY: "desk-head"
+}
+BOLD = frozenset({Tone.STRONG, Tone.HEAD, Tone.BIG_PASS, Tone.BIG_FAIL, Tone.BIG_WARN, Tone.KEY})
+BLOCK = frozenset({Tone.BIG_PASS, Tone.BIG_FAIL, Tone.BIG_WARN, Tone.FOUND})
+FAINT = frozenset({Tone.MUTED, Tone.RULE})
 
 OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
 """The themes to register. Two of them replace Textual's themes of the same name."""
@@ -175,7 +156,7 @@ DEFAULTS = {
 
 def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
     """Return a style by ink. A 16-colour theme has no faint colours, so it dims faint inks."""
-    styles = {Ink.TEXT.value: Style.null(), STOP: Style.null()}
+    styles = {Tone.TEXT.value: Style.null(), STOP: Style.null()}
     for ink, variable in VARIABLES.items():
         styles[ink.value] = Style(
             foreground=Color.parse(variables[variable]),

@@ -14,7 +14,6 @@ from textual.content import Content, Span
 from reviewdesk.app.controllers.exposure import ItemLayout, PartLines
 from reviewdesk.app.controllers.state import RESPONSES, TITLE, TOOLS, ReadingOptions
 from reviewdesk.app.paint.document import block_lines, document_lines, section_lines
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     ELLIPSIS,
     Lines,
@@ -33,7 +32,7 @@ from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views import jury as juries
 from reviewdesk.views import verdict, words
-from reviewdesk.views.document import Section
+from reviewdesk.views.document import Section, Tone
 
 _WORD = re.compile(r"[^\W_]+")
 _TURN = re.compile(r"[^\W\dA-Z_][\w.-]*(?: [\w.-]+){0,2}: ")
@@ -47,7 +46,7 @@ def highlight(lines: Sequence[Content], words: Sequence[str]) -> list[Content]:
     if pattern is None:
         return list(lines)
     return [
-        content.add_spans([Span(start, end, Ink.FOUND.value) for start, end in hits])
+        content.add_spans([Span(start, end, Tone.FOUND.value) for start, end in hits])
         if (hits := [*_hits(content, pattern)])
         else content
         for content in lines
@@ -63,7 +62,7 @@ def found_line(lines: Sequence[Content], words: Sequence[str]) -> int | None:
 
 
 def _hits(content: Content, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    if not any(span.style == Ink.HEAD for span in content.spans):
+    if not any(span.style == Tone.HEAD for span in content.spans):
         yield from (match.span() for match in pattern.finditer(_bare(content.plain)))
 
 
@@ -133,9 +132,9 @@ def folded(
         return text
     counts = text.counted_lines
     hidden = sum(counts[first:back])
-    count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Ink.MUTED))
+    count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Tone.MUTED))
     if key:
-        count += line("  ", (key, Ink.KEY), (" shows them", Ink.MUTED))
+        count += line("  ", (key, Tone.KEY), (" shows them", Tone.MUTED))
     return PaintedText(
         (*text.lines[:first], count, *text.lines[back:]),
         (*text.starts[: first + 1], *text.starts[back:]),
@@ -148,7 +147,7 @@ def folded(
 def beside(left: Lines, right: Lines, width: int) -> Lines:
     """Join two painted columns with a rule between them. ``column`` returns their width."""
     room = column(width)
-    rule = line((_BETWEEN, Ink.RULE))
+    rule = line((_BETWEEN, Tone.RULE))
     blank = Content("")
     height = max(len(left), len(right))
     left, right = (lines + [blank] * (height - len(lines)) for lines in (left, right))
@@ -295,12 +294,12 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
             painted = text_lines(shown, room)
             if key == "rubric":
                 # The question is seen first: nothing else above the response is as strong.
-                bold = tuple(row.stylize_before(Ink.STRONG.value) for row in painted.lines)
+                bold = tuple(row.stylize_before(Tone.STRONG.value) for row in painted.lines)
                 painted = replace(painted, lines=bold)
                 said = _ASKS_OF_PAIR if RESPONSES[1] in texts else _ASKS
             yield _Part(key, [heading(name, room, said)], painted, together and key in RESPONSES)
         elif key == "output":
-            lines = paragraph(verdict.NO_RESPONSE, width, Ink.MUTED)
+            lines = paragraph(verdict.NO_RESPONSE, width, Tone.MUTED)
             yield _Part(key, [heading(name, width)], PaintedText.counted(lines))
 
 

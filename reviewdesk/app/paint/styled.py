@@ -11,8 +11,8 @@ from rich.cells import cell_len, split_graphemes
 from textual.content import Content, Span
 from textual.style import Style
 
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.domain import safetext
+from reviewdesk.views.document import Tone
 
 SINGLE = re.compile(
     "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
@@ -290,7 +290,7 @@ def cut_below(rows: Lines, most: int, width: int) -> Lines:
     """Return at most that many lines of a text, 0 for all, with a sign where some are left out."""
     if not most or len(rows) <= most:
         return rows
-    last = rows[most - 1].rstrip() + line((f" {ELLIPSIS}", Ink.MUTED))
+    last = rows[most - 1].rstrip() + line((f" {ELLIPSIS}", Tone.MUTED))
     return [*rows[: most - 1], cut_words(last, width)]
 
 
@@ -359,7 +359,7 @@ def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:
 
 
 def heading(title: str, width: int, note: str = "") -> Content:
-    head = line((title, Ink.HEAD), (f"  {note}" if note else "", Ink.MUTED), " ")
+    head = line((title, Tone.HEAD), (f"  {note}" if note else "", Tone.MUTED), " ")
     if head.cell_length >= width:
         return cut_words(head, width)
-    return head + line(("─" * (width - head.cell_length), Ink.RULE))
+    return head + line(("─" * (width - head.cell_length), Tone.RULE))

@@ -31,7 +31,6 @@ from reviewdesk.app.controllers.state import (
 )
 from reviewdesk.app.keys.actions import LABEL, Action, by_group, rows
 from reviewdesk.app.paint.document import document_lines, words_line
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -48,7 +47,7 @@ from reviewdesk.app.widgets.lines import Bar, Pane, harmless
 from reviewdesk.app.widgets.queue_list import legend
 from reviewdesk.domain.query.filter import Completion
 from reviewdesk.errors import ReviewDeskError
-from reviewdesk.views.document import Document
+from reviewdesk.views.document import Document, Tone
 
 Keys: TypeAlias = Sequence[tuple[str, str]]
 """Keys and what they do, the one that closes the dialog last."""
@@ -61,19 +60,19 @@ A dialog at the bottom is shortened earlier, because it is about the item above 
 
 def title_line(what: str, name: str, note: str, width: int) -> Content:
     """Return what a dialog is about, an item's name, cut at its start, and a faint note."""
-    pieces: list[Piece | str] = [(what, Ink.STRONG)]
+    pieces: list[Piece | str] = [(what, Tone.STRONG)]
     if name:
         room = max(12, width - cell_len(what) - 1)
-        pieces += [" ", (clip(inline(name), room, lead=0), Ink.KEY)]
+        pieces += [" ", (clip(inline(name), room, lead=0), Tone.KEY)]
     if note:
-        pieces += ["   ", (note, Ink.MUTED)]
+        pieces += ["   ", (note, Tone.MUTED)]
     return cut(line(*pieces), width)
 
 
 def keys_line(keys: Keys, width: int) -> Content:
     """Return the keys that fit with what they do; the last one, which closes, always stays."""
-    between = line((" · ", Ink.MUTED))
-    shown = [line((key, Ink.KEY), (f" {does}", Ink.MUTED)) for key, does in keys]
+    between = line((" · ", Tone.MUTED))
+    shown = [line((key, Tone.KEY), (f" {does}", Tone.MUTED)) for key, does in keys]
     while (made := between.join(shown)).cell_length > width and len(shown) > 1:
         del shown[-2]
     return cut(made, width)
@@ -384,7 +383,7 @@ class PromptField(Dialog[FieldInput]):
 
     def content(self) -> ComposeResult:
         for rule in self.form.rule.splitlines():
-            yield Bar(partial(paragraph, rule, ink=Ink.MUTED))
+            yield Bar(partial(paragraph, rule, ink=Tone.MUTED))
         yield Field(self.form.value, select_on_focus=self.form.replaces)
         yield Bar(self._help, id="help")
 
@@ -408,16 +407,18 @@ class PromptField(Dialog[FieldInput]):
         found = self._completion() if self.is_mounted else None
         chosen = self._cycle[2] if self._cycle is not None else -1
         if found is None or not found.options:
-            return paragraph(self.form.hint, width, Ink.MUTED)
+            return paragraph(self.form.hint, width, Tone.MUTED)
         rows = max(1, self.query_one("#help").size.height or ROWS)
         start = max(0, min(chosen - rows + 2, len(found.options) - rows))
         shown = found.options[start : start + rows]
         column = min(max(len(option.text) for option in shown) + 2, width // 2)
         lines = []
         for place, option in enumerate(shown, start):
-            mark, ink = ("▸", Ink.STRONG) if place == chosen else (" ", Ink.KEY)
+            mark, ink = ("▸", Tone.STRONG) if place == chosen else (" ", Tone.KEY)
             text = (pad(inline(option.text), column), ink)
-            lines.append(cut(line((mark, Ink.KEY), text, (inline(option.note), Ink.MUTED)), width))
+            lines.append(
+                cut(line((mark, Tone.KEY), text, (inline(option.note), Tone.MUTED)), width)
+            )
         return lines
 
     def action_complete(self, by: int) -> None:
@@ -469,12 +470,12 @@ class PromptField(Dialog[FieldInput]):
         at = getattr(error, "column", None)
 
         def painter(width: int) -> Lines:
-            lines = paragraph(inline(error, 1000), width, Ink.FAIL)
+            lines = paragraph(inline(error, 1000), width, Tone.FAIL)
             lines = cut_below(lines, ROWS - (at is not None), width)
             if at is None:
                 return lines
             column = min(at, max(0, width - 1))
-            return [cut(line((" " * column + "▲", Ink.FAIL)), width), *lines]
+            return [cut(line((" " * column + "▲", Tone.FAIL)), width), *lines]
 
         if at is not None:
             self.field.cursor_position = at

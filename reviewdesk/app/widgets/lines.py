@@ -18,10 +18,11 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout
 from reviewdesk.app.controllers.state import Place, TextPassage
-from reviewdesk.app.paint.inks import STOP, Ink
+from reviewdesk.app.paint.inks import STOP
 from reviewdesk.app.paint.item import PaintedItem
 from reviewdesk.app.paint.styled import Lines, Painter, cells, cut, line
 from reviewdesk.domain.safetext import strip_controls
+from reviewdesk.views.document import Tone
 
 
 def harmless(strip: Strip) -> Strip:
@@ -234,7 +235,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def stops(self) -> list[int]:
         inks = [{span.style for span in content.spans} for content in self._lines]
-        return [at for at, styles in enumerate(inks) if styles & {Ink.HEAD, STOP}]
+        return [at for at, styles in enumerate(inks) if styles & {Tone.HEAD, STOP}]
 
     def jump(self, by: int) -> None:
         """Scroll to the next section's title, or for a negative ``by`` to the one before."""
@@ -323,7 +324,7 @@ def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:
     return (before.func, before.args, before.keywords) == (after.func, after.args, after.keywords)
 
 
-_RULE = line(("│", Ink.RULE))
+_RULE = line(("│", Tone.RULE))
 
 
 class Divider(Widget):

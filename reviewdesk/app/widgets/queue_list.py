@@ -13,7 +13,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Piece, cells, clip, clip_middle, cut, inline, line, pad
 from reviewdesk.app.widgets.lines import drawn_lines, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
@@ -36,26 +35,26 @@ from reviewdesk.views.glossary import FLAG_TERMS
 from reviewdesk.views.words import TRUTHS, bare
 
 DECISIONS: dict[str | None, tuple[str, str]] = {
-    "pass": ("pass", Ink.PASS),
-    "fail": ("fail", Ink.FAIL),
-    "inconclusive": ("none", Ink.WARN),
-    "error": ("error", Ink.WARN),
-    None: ("-", Ink.MUTED),
+    "pass": ("pass", Tone.PASS),
+    "fail": ("fail", Tone.FAIL),
+    "inconclusive": ("none", Tone.WARN),
+    "error": ("error", Tone.WARN),
+    None: ("-", Tone.MUTED),
 }
-_BANDS = {"high": Ink.MUTED, "medium": Ink.TEXT, "low": Ink.WARN}
+_BANDS = {"high": Tone.MUTED, "medium": Tone.TEXT, "low": Tone.WARN}
 LABELS: dict[str | None, tuple[str, str]] = {
-    "pass": ("p", Ink.PASS),
-    "fail": ("f", Ink.FAIL),
-    "unsure": ("?", Ink.NOTE),
-    "disputed": ("!", Ink.WARN),
-    None: ("·", Ink.MUTED),
+    "pass": ("p", Tone.PASS),
+    "fail": ("f", Tone.FAIL),
+    "unsure": ("?", Tone.NOTE),
+    "disputed": ("!", Tone.WARN),
+    None: ("·", Tone.MUTED),
 }
-NOT_TOLD = ("✓", Ink.MUTED)
-OPEN_WITH = ("@", Ink.NOTE)
+NOT_TOLD = ("✓", Tone.MUTED)
+OPEN_WITH = ("@", Tone.NOTE)
 MARKED = "*"
 NOTED = "¶"
 CHOSEN = "+"
-DEFERRED = ("z", Ink.NOTE)
+DEFERRED = ("z", Tone.NOTE)
 UNSAVED = "~"
 """The suffix of a label that waits to be saved."""
 SPELLED = 56
@@ -108,12 +107,12 @@ def queue_line(
     # What others wrote may give away what they think of the item.
     noted = row.noted or (row.noted_by_others and not blind)
     pieces: list[Piece] = [
-        ("▸" if current else " ", Ink.KEY),
-        (CHOSEN, Ink.KEY) if chosen else (MARKED if row.marked else " ", Ink.NOTE),
-        (NOTED if noted else " ", Ink.NOTE),
+        ("▸" if current else " ", Tone.KEY),
+        (CHOSEN, Tone.KEY) if chosen else (MARKED if row.marked else " ", Tone.NOTE),
+        (NOTED if noted else " ", Tone.NOTE),
         (pad(mark, 3), ink),
     ]
-    name = Ink.STRONG if current else Ink.TEXT
+    name = Tone.STRONG if current else Tone.TEXT
     more = _names(row, width - 6, name) if blind else _facts(row, width, name)
     return cut(line(*pieces, *more), width)
 
@@ -129,12 +128,12 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     room = width - 12
     value, band = row.agrees
     low = band == "low"
-    agreement: list[Piece] = [("low " if low else "    ", Ink.WARN)]
+    agreement: list[Piece] = [("low " if low else "    ", Tone.WARN)]
     if wide:
         figure = "" if band else "-"
         figure = figure if value is None else words.agreement(value)
-        tone = Ink.MUTED if band is None else _BANDS[band]
-        agreement = [(f"{figure:>5}", Ink.TEXT), (f" {band or '':<7} ", tone)]
+        tone = Tone.MUTED if band is None else _BANDS[band]
+        agreement = [(f"{figure:>5}", Tone.TEXT), (f" {band or '':<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1
     flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
     column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
@@ -144,7 +143,7 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     said |= Flag.DERIVED_LOW if low else Flag(0)
     said |= Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0)
     shown = flag_names(row.flags & ~said, flags)
-    loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
+    loud = Tone.WARN if row.flags & LOUD else Tone.MUTED
     if not wide and not low:
         # An id takes the cells that the line's agreement and flags leave.
         agreement = []
@@ -157,7 +156,7 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
         (f"{shown:{flags}}", loud),
     ]
     if title >= _TITLE and _says_more(row):
-        found.append((f"  {clip(inline(row.test), title)}", Ink.MUTED))
+        found.append((f"  {clip(inline(row.test), title)}", Tone.MUTED))
     return found
 
 
@@ -168,7 +167,7 @@ def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
     room = width - column - 2
     if not _says_more(row) or room < _TITLE:
         return [(clip_middle(name, width), ink)]
-    return [(pad(name, column), ink), (f"  {clip(inline(row.test), room)}", Ink.MUTED)]
+    return [(pad(name, column), ink), (f"  {clip(inline(row.test), room)}", Tone.MUTED)]
 
 
 def _says_more(row: QueueRow) -> bool:
@@ -183,18 +182,18 @@ CAME_OUT: dict[Decision | None, str] = {
     None: "none stated",
 }
 AGREEMENT = (
-    ("0.41 low", Ink.WARN),
+    ("0.41 low", Tone.WARN),
     "how close the jurors are, and its band: high, medium or low; no word if the measure has none",
 )
 FLAGS = {flag: term.text for flag, term in FLAG_TERMS.items()}
 """What each flag means in general. The jury pane gives the reason for one verdict."""
 _INKS = {
-    "▸": Ink.KEY, "*": Ink.NOTE, "▹ ▿": Ink.KEY, "+": Ink.KEY, "¶": Ink.NOTE, "~": Ink.NOTE,
-    "◆": Ink.WARN, "≠": Ink.WARN, "○": Ink.MUTED, "✓": Ink.PASS, "✗": Ink.FAIL, "–": Ink.MUTED,
-    "⚠": Ink.WARN, "×": Ink.TEXT, "…": Ink.TEXT,
+    "▸": Tone.KEY, "*": Tone.NOTE, "▹ ▿": Tone.KEY, "+": Tone.KEY, "¶": Tone.NOTE, "~": Tone.NOTE,
+    "◆": Tone.WARN, "≠": Tone.WARN, "○": Tone.MUTED, "✓": Tone.PASS, "✗": Tone.FAIL,
+    "–": Tone.MUTED, "⚠": Tone.WARN, "×": Tone.TEXT, "…": Tone.TEXT,
 }  # fmt: skip
 SIGNS: tuple[tuple[Piece, str], ...] = tuple(
-    ((sign, _INKS.get(sign, Ink.STRONG)), text) for sign, text in glossary.SIGNS.items()
+    ((sign, _INKS.get(sign, Tone.STRONG)), text) for sign, text in glossary.SIGNS.items()
 )
 """The signs of all panes."""
 
@@ -210,7 +209,7 @@ def legend() -> Document:
     ]
     made = [(DECISIONS[made], text) for made, text in CAME_OUT.items()]
     flags = [
-        ((short, Ink.WARN if flag in LOUD else Ink.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}")
+        ((short, Tone.WARN if flag in LOUD else Tone.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}")
         for flag, short in SHORT.items()
     ]
 

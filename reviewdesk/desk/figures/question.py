@@ -178,12 +178,13 @@ def asked_keys(desk: Desk, run: Run) -> list[int]:
 class Strip(Struct, frozen=True):
     """Both lines of the strip, the figures of the labelled verdicts alone, and the pace."""
 
-    calibration: Calibration
-    alone: Metrics
-    pace: Pace
+    calibration: Calibration | None = None
+    alone: Metrics | None = None
+    pace: Pace | None = None
     blockers: tuple[Blocker, ...] = ()
-    """The items that labels wait for, by the draw."""
+    """The items that labels wait for, by the draw or, in a blind session, by its queue."""
     answer: RunAnswer | None = None
+    """The open question with its answer so far."""
 
 
 class LiveStrip:

@@ -8,13 +8,13 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.frame import Header, header_line
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.item import found_line, highlight
 from reviewdesk.app.paint.styled import clip_middle, heading, line
 from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Pace, Progress, QueueRow, View
 from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.views.document import Tone
 from tests.app.appkit import verdict
 from tests.app.reviewkit import session_on
 
@@ -150,9 +150,9 @@ def test_no_agreement_at_all_is_a_figure_and_an_unknown_one_a_dash() -> None:
 
 
 def marked(text: str, *words: str) -> list[str]:
-    (content,) = highlight([line((text, Ink.NOTE))], words)
+    (content,) = highlight([line((text, Tone.NOTE))], words)
     assert content.plain == text
-    return [text[span.start : span.end] for span in content.spans if span.style == Ink.FOUND]
+    return [text[span.start : span.end] for span in content.spans if span.style == Tone.FOUND]
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,10 @@ def test_found_words(text: str, words: list[str], expected: list[str]) -> None:
 
 
 def test_other_inks_stay_below() -> None:
-    (content,) = highlight([line(("refund", Ink.NOTE))], ["ref"])
+    (content,) = highlight([line(("refund", Tone.NOTE))], ["ref"])
     assert [(span.start, span.end, span.style) for span in content.spans] == [
-        (0, 6, Ink.NOTE),
-        (0, 3, Ink.FOUND),
+        (0, 6, Tone.NOTE),
+        (0, 3, Tone.FOUND),
     ]
 
 

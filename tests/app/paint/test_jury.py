@@ -18,14 +18,13 @@ from reviewdesk.app.paint.inks import (
     DESK_LIGHT,
     HIGH_CONTRAST,
     OWN,
-    Ink,
     fallback,
     ink_styles,
 )
 from reviewdesk.app.paint.item import jury_lines
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
-from reviewdesk.views.document import table
+from reviewdesk.views.document import Tone, table
 from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.appkit import SMALL, showing
 from tests.app.builders import item_of, juror
@@ -150,7 +149,7 @@ def colours(theme: Theme) -> dict[str, Color]:
     known = variables(theme)
     inks = ink_styles(known, ansi=theme.ansi)
     found = {name: style.foreground for name, style in inks.items() if style.foreground}
-    assert set(found) == {ink.value for ink in Ink} - {""}
+    assert set(found) == {ink.value for ink in Tone} - {""}
     return found | {"": Color.parse(known["foreground"])}
 
 
@@ -179,7 +178,7 @@ def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
 def test_every_ink_reads_on_every_surface(theme: Theme, ground: str) -> None:
     under = Color.parse(variables(theme)[ground])
     for name, ink in colours(theme).items():
-        least = 1.5 if name == Ink.RULE else LEAST[theme.name]
+        least = 1.5 if name == Tone.RULE else LEAST[theme.name]
         assert contrast(ink, under) >= least, (name, contrast(ink, under))
         assert contrast(folded(ink), folded(under)) >= least, (name, "256 colours")
 
@@ -220,7 +219,7 @@ def test_sixteen_colours_read_on_their_side(theme: Theme, paper: str, palette: s
 def test_sixteen_colours_are_the_terminals_own() -> None:
     for theme in (ANSI_DARK, ANSI_LIGHT):
         assert all(colour.ansi is not None for colour in colours(theme).values())
-        assert ink_styles(variables(theme), ansi=True)[Ink.MUTED].dim
+        assert ink_styles(variables(theme), ansi=True)[Tone.MUTED].dim
 
 
 def test_the_palette_offers_themes_that_are_registered() -> None:

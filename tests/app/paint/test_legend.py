@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 import reviewdesk
-from reviewdesk.app.controllers.state import Figures, Session
+from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import strip_lines
 from reviewdesk.app.widgets.queue_list import CAME_OUT, DECISIONS, FLAGS, SIGNS, label_mark, legend
+from reviewdesk.desk.figures.question import Strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import Calibration, Design, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
@@ -100,7 +101,7 @@ def shown(tmp_path: Path) -> tuple[Session, Calibration]:
 
 
 def strip_drawn(session: Session, found: Calibration, width: int = 100) -> list[str]:
-    return [line.plain for line in strip_lines(session, Figures(found, found.labelled), "B", width)]
+    return [line.plain for line in strip_lines(session, Strip(found, found.labelled), "B", width)]
 
 
 def test_it_holds_three_figures_and_what_they_are(shown: tuple[Session, Calibration]) -> None:

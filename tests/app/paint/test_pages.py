@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from reviewdesk.app.controllers.state import Figures
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Keymap
 from reviewdesk.app.paint.frame import done_lines, nothing_lines
+from reviewdesk.desk.figures.question import Strip
 from tests.app.builders import verdict
 from tests.app.reviewkit import session_on
 
@@ -13,7 +13,7 @@ def test_a_finished_queue_offers_no_export_to_a_browser(tmp_path: Path) -> None:
     session = session_on(tmp_path, verdict(1))
     keymap = Keymap.of(ACTIONS)
     here, there = (
-        "\n".join(content.plain for content in done_lines(session, Figures(), keys, 100))
+        "\n".join(content.plain for content in done_lines(session, Strip(), keys, 100))
         for keys in (keymap, keymap.without(OF_MACHINE))
     )
     assert ":export labels.jsonl" in here

@@ -7,14 +7,13 @@ from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import diagram_lines as plot_lines
 from reviewdesk.app.paint.document import document_lines, section_lines, short
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Fit
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.views.calibration import bins, diagram, reliability
-from reviewdesk.views.document import Document
+from reviewdesk.views.document import Document, Tone
 from tests.app.paint.test_styled import WIDTHS, check
 from tests.views.test_calibration import FOUR, census, other_runs, page
 
@@ -145,7 +144,7 @@ def test_outside_stands_out_in_its_ink() -> None:
         for line in points_lines(made((0.85, 20, 40)), "n", 78)
         for span in line.spans
     ]
-    assert any(ink == Ink.FAIL and text.strip() == "outside, below ▼" for ink, text in spans)
+    assert any(ink == Tone.FAIL and text.strip() == "outside, below ▼" for ink, text in spans)
 
 
 @pytest.mark.slow

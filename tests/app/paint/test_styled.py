@@ -8,11 +8,12 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.state import Figures, Session
+from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.keys.actions import ACTIONS, Keymap
 from reviewdesk.app.paint import frame, styled
 from reviewdesk.app.paint.document import document_lines, strip_plot
 from reviewdesk.app.widgets.queue_list import flag_names, label_mark, queue_line
+from reviewdesk.desk.figures.question import Strip
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
@@ -90,7 +91,7 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(jury_lines(item, width), width)
         twin = replace(item, run=rude_session.run)
         check(document_lines(comparison(item, twin), width), width)
-        check(frame.done_lines(rude_session, Figures(pace=pace), keymap, width), width)
+        check(frame.done_lines(rude_session, Strip(pace=pace), keymap, width), width)
         check(frame.nothing_lines(rude_session, keymap, width), width)
         check(frame.tiny_lines(width), width)
         for page in ("", "Runs"):
@@ -103,7 +104,7 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check([frame.footer_line(everything, keymap.first, width)], width)
         for mode in (session, blind):
             check(
-                frame.strip_lines(mode, Figures(blockers=(Blocker(1, HOSTILE, 42),)), "B", width),
+                frame.strip_lines(mode, Strip(blockers=(Blocker(1, HOSTILE, 42),)), "B", width),
                 width,
             )
             check([queue_line(item.row, width, current=True, blind=mode is blind)], width)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from textual.app import App, ComposeResult
 from textual.style import Style
 
-from reviewdesk.app.paint.inks import DEFAULTS, Ink
+from reviewdesk.app.paint.inks import DEFAULTS
 from reviewdesk.app.widgets.queue_list import PAGE, QueueList
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.views.document import Tone
 
 
 def row(key: int) -> QueueRow:
@@ -21,7 +22,7 @@ def row(key: int) -> QueueRow:
 
 class ListApp(App[None]):
     def __init__(self, *, fail: bool = False) -> None:
-        self.inks = {ink.value: Style.null() for ink in Ink}
+        self.inks = {ink.value: Style.null() for ink in Tone}
         super().__init__()
         self.asked: list[int] = []
         self.drawn: set[int] = set()
