@@ -235,17 +235,17 @@ def _command(core: Core, start: str = "") -> None:
 
 def run_command(core: Core, text: str) -> None:
     """Carry out the command line ``text``; raise UsageError if it cannot be parsed."""
-    typed = parse_command(text)
+    name, argument = parse_command(text)
     core.calm()
     core.calm(REVIEW)
-    refuse_withheld(core.keys, typed.name)
-    if (command := COMMANDS.get(typed.name)) is not None:
-        command(core, typed.argument)
-    elif (verb := _NAMED.get(typed.name)) is not None:
+    refuse_withheld(core.keys, name)
+    if (command := COMMANDS.get(name)) is not None:
+        command(core, argument)
+    elif (verb := _NAMED.get(name)) is not None:
         VERBS[verb](core)
     else:
         core.go(None)
-        _ON_REVIEW[typed.name](core, typed.argument)
+        _ON_REVIEW[name](core, argument)
 
 
 def _ask(core: Core, text: str) -> None:

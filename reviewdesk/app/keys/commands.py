@@ -71,18 +71,15 @@ COMMANDS = {
 }
 
 
-class TypedCommand(Struct, frozen=True):
-    """A parsed command line."""
+def parse_command(text: str) -> tuple[str, str]:
+    """Return the name and the argument of a command line.
 
-    name: str
-    argument: str
-
-
-def parse_command(text: str) -> TypedCommand:
-    """Parse a command line; raise UsageError for an unknown name or a wrong argument."""
+    Raises:
+        UsageError: the name is unknown, or the argument is missing or too much.
+    """
     text = text.strip().removeprefix(":").strip()
     if text.isdecimal():
-        return TypedCommand("go", text)
+        return "go", text
     name, _, argument = text.partition(" ")
     argument = argument.strip()
     command = COMMANDS.get(name)
@@ -94,7 +91,7 @@ def parse_command(text: str) -> TypedCommand:
         raise UsageError(f"{name} needs {command.argument}", f"{name}: {command.note}.")
     if argument and not command.argument:
         raise UsageError(f"{name} takes nothing after it", f"Found {argument!r}.")
-    return TypedCommand(name, argument)
+    return name, argument
 
 
 def complete_command(text: str, cursor: int, arguments: Mapping[str, Completer]) -> Completion:

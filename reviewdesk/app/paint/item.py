@@ -98,23 +98,23 @@ _BETWEEN = " │ "
 
 
 class PaintedText(Struct, frozen=True):
-    """The lines of a text, and the character at which each line begins."""
+    """The lines of a text, each with the character at which it begins and its number of lines.
 
-    lines: tuple[Content, ...]
-    starts: tuple[int, ...]
+    The number is 1, or that of the lines that it stands for.
+    """
+
+    rows: tuple[tuple[Content, int, int], ...]
     end: int
     folded: str = ""
     """The name in ``ReadingOptions`` that shows all lines, if some are left out."""
-    counts: tuple[int, ...] = ()
-    """The number of lines of the text that each line represents, if some represent several."""
 
     @property
-    def counted_lines(self) -> tuple[int, ...]:
-        return self.counts or (1,) * len(self.lines)
+    def lines(self) -> Lines:
+        return [row[0] for row in self.rows]
 
     @classmethod
     def counted(cls, lines: Sequence[Content]) -> "PaintedText":
-        return cls(tuple(lines), tuple(range(len(lines))), len(lines))
+        return cls(tuple((one, at, 1) for at, one in enumerate(lines)), len(lines))
 
 
 def folded(
@@ -127,21 +127,15 @@ def folded(
     """
     last = max(1, (size - 1) // 3)
     first = size - 1 - last
-    back = len(text.lines) - last
+    back = len(text.rows) - last
     if back - first < WORTH or found_line(text.lines[first:back], words) is not None:
         return text
-    counts = text.counted_lines
-    hidden = sum(counts[first:back])
+    hidden = sum(number for *_, number in text.rows[first:back])
     count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Tone.MUTED))
     if key:
         count += line("  ", (key, Tone.KEY), (" shows them", Tone.MUTED))
-    return PaintedText(
-        (*text.lines[:first], count, *text.lines[back:]),
-        (*text.starts[: first + 1], *text.starts[back:]),
-        text.end,
-        folded=name,
-        counts=(*counts[:first], hidden, *counts[back:]),
-    )
+    gap = count, text.rows[first][1], hidden
+    return PaintedText((*text.rows[:first], gap, *text.rows[back:]), text.end, name)
 
 
 def beside(left: Lines, right: Lines, width: int) -> Lines:
@@ -164,8 +158,7 @@ def column(width: int) -> int:
 @lru_cache(maxsize=24)
 def text_lines(text: str, width: int) -> PaintedText:
     """Return a text as lines. They are cached, because every move paints the pane again."""
-    lines: Lines = []
-    starts: list[int] = []
+    rows: list[tuple[Content, int, int]] = []
     at = 0
     json = is_json(text)
     for row in block(text, limit=len(text)).split("\n") if text else ():
@@ -174,11 +167,10 @@ def text_lines(text: str, width: int) -> PaintedText:
         room = min(width, MEASURE) if prose else width
         hang = hang_of(row, json=json)
         for number, (start, painted) in enumerate(_folded_lines(row, room, hang)):
-            lines.append(painted)
             # The indentation before the first piece belongs to that piece.
-            starts.append(at + (start if number else 0))
+            rows.append((painted, at + (start if number else 0), 1))
         at += len(row) + 1
-    return PaintedText(tuple(lines), tuple(starts), at)
+    return PaintedText(tuple(rows), at)
 
 
 def _folded_lines(text: str, width: int, hang: int) -> Iterator[tuple[int, Content]]:
@@ -234,7 +226,7 @@ class _Part(Struct, frozen=True):
             self.name,
             head,
             head + len(self.above),
-            self.text.starts,
+            tuple(start for _, start, _ in self.text.rows),
             self.text.end,
             self.text.folded,
         )
@@ -294,8 +286,9 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
             painted = text_lines(shown, room)
             if key == "rubric":
                 # The question is seen first: nothing else above the response is as strong.
-                bold = tuple(row.stylize_before(Tone.STRONG.value) for row in painted.lines)
-                painted = replace(painted, lines=bold)
+                strong = Tone.STRONG.value
+                bold = tuple((one.stylize_before(strong), at, n) for one, at, n in painted.rows)
+                painted = replace(painted, rows=bold)
                 said = _ASKS_OF_PAIR if RESPONSES[1] in texts else _ASKS
             yield _Part(key, [heading(name, room, said)], painted, together and key in RESPONSES)
         elif key == "output":
@@ -341,21 +334,17 @@ def _tools_folded(one: _Part, reading: ReadingOptions, key: str) -> _Part:
     if not turns or turns[0]:
         # A text that does not begin with a turn is not a conversation.
         return one
-    made = PaintedText((), (), text.end)
+    made: list[tuple[Content, int, int]] = []
+    name = ""
     # The blank line between two turns belongs to neither.
     blanks = [at - 1 for at in turns[1:]]
     for start, end in pairwise(sorted((*turns, *blanks, len(rows)))):
-        turn = PaintedText(text.lines[start:end], text.starts[start:end], text.end)
+        turn = PaintedText(text.rows[start:end], text.end)
         if _TOOL.match(rows[start]):
             turn = folded(turn, _LEAST, key, reading.find, TOOLS)
-        made = PaintedText(
-            made.lines + turn.lines,
-            made.starts + turn.starts,
-            text.end,
-            made.folded or turn.folded,
-            made.counts + turn.counted_lines,
-        )
-    return replace(one, text=made)
+        made += turn.rows
+        name = name or turn.folded
+    return replace(one, text=PaintedText(tuple(made), text.end, name))
 
 
 def jury_lines(

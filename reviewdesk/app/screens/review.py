@@ -3,14 +3,12 @@
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.geometry import Region
 from textual.screen import Screen
-from textual.strip import Strip
 from textual.widget import Widget
 
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
@@ -191,29 +189,16 @@ POLL = 1.0
 """Seconds between two checks whether another process wrote to the desk."""
 
 
-class _Covered(Container):
-    """A container that its children cover wholly, so that it draws nothing itself."""
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        del crop
-        return []
-
-
 class ReviewScreen(DeskScreen):
-    """Draws the review: side by side on a wide terminal, else one pane at a time.
-
-    It is drawn only after its panes have their places: otherwise each widget that is mounted would
-    redraw the whole screen.
-    """
+    """Draws the review: side by side on a wide terminal, else one pane at a time."""
 
     where = "review"
     has_strip = True
-    _placed = False
     DEFAULT_CSS = """
     ReviewScreen > #body { layout: horizontal; }
-    _Covered > Bar { background: $desk-bar; }
-    _Covered > #criteria { height: 0; }
-    _Covered > Pane, _Covered > QueueList { height: 1fr; background: $background; }
+    Container > Bar { background: $desk-bar; }
+    Container > #criteria { height: 0; }
+    Container > Pane, Container > QueueList { height: 1fr; background: $background; }
     """
 
     def __init__(self, front: Front) -> None:
@@ -227,15 +212,15 @@ class ReviewScreen(DeskScreen):
     def body(self) -> ComposeResult:
         act = self.front.act
         controller = self.front.controller
-        with _Covered(id="body"):
-            with _Covered(id="queue-column"):
+        with Container(id="body"):
+            with Container(id="queue-column"):
                 yield Bar(id="queue-title")
                 complain = partial(controller.complain, where=self.where)
                 told = partial(act, controller.choose_row), partial(act, complain)
                 yield QueueList(controller.rows, controller.listed, *told, id="queue")
             for pane in (ItemPane(controller.seen.saw, id="item"), Pane(id="jury")):
                 yield Divider(pane.id or "", partial(act, drag, controller))
-                with _Covered(id=f"{pane.id}-column"):
+                with Container(id=f"{pane.id}-column"):
                     yield Bar(id=f"{pane.id}-title")
                     if pane.id == "item":
                         yield Bar(id="criteria")
@@ -244,23 +229,8 @@ class ReviewScreen(DeskScreen):
     def on_mount(self) -> None:
         """Begin the review, and look from time to time for what other processes wrote."""
         self.front.act(self.front.controller.begin, *self.app.size)
-        self.call_after_refresh(self._show)
-        self.set_interval(POLL, self._poll)
-
-    @property
-    def is_current(self) -> bool:
-        return self._placed and super().is_current
-
-    def refresh(
-        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
-    ) -> Self:
-        again = repaint and self._placed
-        return super().refresh(*regions, repaint=again, layout=layout, recompose=recompose)
-
-    def _show(self) -> None:
-        self._placed = True
-        self.refresh(layout=True, repaint=False)
         self.call_after_refresh(self.front.begin)
+        self.set_interval(POLL, self._poll)
 
     def _poll(self) -> None:
         controller = self.front.controller
