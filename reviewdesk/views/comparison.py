@@ -248,9 +248,9 @@ def _decisions(found: PanelComparison) -> Section:
         f"{plural(lost, 'pass becomes a fail', 'passes become fails')}, "
         f"{plural(won, 'fail becomes a pass', 'fails become passes')}"
     )
-    if found.labelled:
-        better = found.second_alone
-        worse = found.first_alone
+    better = found.second_alone
+    worse = found.first_alone
+    if better or worse:
         text += f"; by the labels {better} of them for the better, {worse} for the worse"
     blocks = (
         table(heads, grid, "Decisions of both panels"),

@@ -227,7 +227,8 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     if lines is None:
         told = (_flag(item, note, Tone.STRONG, Text("  ")) for note in quiet)
         return (Facts((*(fact for one in loud for fact in one.rows), *told), column=19),)
-    names = tuple(_quiet(WORDS[note.flag]) for note in quiet)
+    # The agreement above says by itself that it is low.
+    names = [_quiet(WORDS[note.flag]) for note in quiet if note.flag is not Flag.DERIVED_LOW]
     return (
         *(replace(one, lines=most) for one, most in zip(loud, lines, strict=True)),
         *([Paragraph(joined(names, " · "), lead="  ", indent=2)] if names else []),

@@ -225,9 +225,11 @@ def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
 
 
 def figures_wait(progress: Progress, n: int) -> str:
-    """Return how many labels are missing for figures; there are ``n`` pass and fail labels."""
+    """Return how many labels are missing for figures; ``n`` pass and fail labels count."""
     missing = labels_missing(n, progress.verdicts - progress.labelled)
     have = plural(n, "label") if n else "no pass or fail labels yet"
+    if 0 < n < progress.labelled:
+        have = f"{n:,} of {progress.labelled:,} labels count"
     more = f" · figures after {plural(missing, 'more label')}"
     return have + (more if missing else "")
 

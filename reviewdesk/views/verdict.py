@@ -136,13 +136,13 @@ def jury(
     folds nothing. ``lines`` limits the lines of each seat's reason, ``flag_lines`` those of each
     flag that asks for a person; ``None`` cuts nothing.
     """
-    notes = item.assessment.notes
     flags = (*juries.flags(item, flag_lines), *offer(item, keys.get("rerun", "")))
+    titled = bool(item.assessment.notes and flags)
     return Document(
         (
             Section("", juries.decision(item)),
             *running(history.running),
-            Section("Flags" if notes else "", flags),
+            Section("Flags" if titled else "", flags),
             *_jury(item, history, opened, lines, keys),
         )
     )

@@ -435,13 +435,16 @@ def drag(core: Core, name: str, column: int) -> None:
 
 
 def _unfold_jury(core: Core) -> None:
-    """Show every reason and figure of the jury, or fold them again."""
+    """Show every reason and figure of the jury, or fold them again where they are in view."""
     if core.session.hidden:
         reveal = core.keys.first("reveal")
         core.say_here(f"the panel's answer is hidden until you label; {reveal} reveals it")
         return
     opened = core.reading.open_sections
-    folds = opened >= JURY
+    beside = not core.panes.alone or core.panes.current == "jury"
+    folds = beside and opened >= JURY
+    if not beside:
+        core.choose_pane("jury")
     core.reading = replace(core.reading, open_sections=opened - JURY if folds else opened | JURY)
     core.say("the jury in short" if folds else "the jury in full", Tone.MUTED)
 

@@ -244,7 +244,8 @@ class CalibrationController:
 
 
 def _offer(core: Core, title: str, drills: Sequence[DrillDown]) -> None:
-    """Offer groups of verdicts; the chosen one is filtered for."""
+    """Offer groups of verdicts, without empty ones; the chosen one is filtered for."""
+    drills = [one for one in drills if one.count] or drills
 
     def chosen(place: int | None) -> None:
         if place is not None:

@@ -146,7 +146,8 @@ def _explain(core: Core) -> None:
             numbers = bool(core.reading.open_sections & FIGURES)
             strip = ("accuracy", "false passes", "flagged", "random check")
             of_verdict = glossary.of_verdict(found.notes, found.rule.used, numbers=numbers)
-            terms = (*of_verdict, *map(glossary.find, strip))
+            seen = " ".join(lines)
+            terms = (*of_verdict, *(glossary.find(word) for word in strip if word in seen))
         if not terms:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
             return
@@ -408,6 +409,8 @@ class ReviewController(Core):
             for name, word in (_hints(self) if self.page is None else self.page.hints()).items()
             if word and name not in self.keys.withheld
         }
+        here = self.session.item and self.session.item.row.key
+        waits = tuple(one for one in self.figures.blockers if one.key != here)
         return ViewState(
             where,
             self.session,
@@ -416,7 +419,7 @@ class ReviewController(Core):
             self.outbox.text or self.saved,
             self.jobs.text,
             None if self.jobs.rerun is None or self.jobs.rerun.alone else self.jobs.rerun,
-            self.figures,
+            replace(self.figures, blockers=waits),
             self.reading,
             self.reruns,
             hints,

@@ -208,7 +208,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _scroll_to_anchor(self) -> None:
         # A pane that has just come into view has no scroll bar yet.
-        self.scroll_to(y=self._anchored_line(), animate=False, force=bool(self._title))
+        self.scroll_to(y=self._anchored_line(), animate=False, force=True)
 
     def _anchored_line(self) -> int:
         if self._title:

@@ -66,6 +66,12 @@ def test_levels_on_a_small_terminal(small: Review) -> None:
     assert small.state.reading.open_sections == {REASONS} | FIGURES
     small.press("jury.whole")
     assert small.state.reading.open_sections == set()
+    # From the item, the key brings the jury into view as well.
+    small.press("shallower", "jury.whole")
+    assert small.state.panes.current == "jury"
+    small.press("shallower", "jury.whole")
+    assert small.state.reading.open_sections == {REASONS} | FIGURES
+    small.press("jury.whole")
     # One key shows what other rules decide, at its section, and folds it again.
     small.press("shallower", "what.if")
     assert small.state.panes.current == "jury"

@@ -9,7 +9,7 @@ from reviewdesk.app.paint.styled import block, inline
 from reviewdesk.app.screens.dialogs import NoteDialog, PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
-from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.records import Run, Truth, View
 from tests.app.appkit import SMALL, WIDE, open_run, report, showing, staged, verdict
 
 
@@ -130,6 +130,19 @@ async def test_resizing_keeps_selection_and_scroll(tmp_path: Path) -> None:
         await stage.resize(WIDE)
         assert pane.scroll_offset.y == top
         assert stage.session.index == place
+
+
+async def test_an_item_is_where_it_was_left_after_one_without_a_scroll_bar(tmp_path: Path) -> None:
+    long = verdict(2, output="word " * 3000)
+    async with showing(tmp_path, verdict(1), long, view=View(order="file")) as stage:
+        await stage.press("J", "ctrl+d", "ctrl+d")
+        pane = stage.review.query_one("#item", Pane)
+        top = pane.scroll_offset.y
+        assert top > 0
+        await stage.press("K")
+        assert not pane.show_vertical_scrollbar
+        await stage.press("J")
+        assert pane.scroll_offset.y == top
 
 
 async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run]) -> None:

@@ -15,7 +15,7 @@ from reviewdesk.desk.figures.question import LiveStrip
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.query.filter import parse_filter
-from reviewdesk.domain.records import Design, Run, Truth
+from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import bin_drills
 from tests.domain.labels.test_strip import close, same
 from tests.helpers import figures_of, label_row, load, numbered, open_desk, report, spawn, verdict
@@ -42,9 +42,15 @@ def strip() -> LiveStrip:
     return LiveStrip()
 
 
+def figures(strip: LiveStrip, desk: Desk, run: Run) -> Calibration:
+    found = strip.read(desk, run).calibration
+    assert found is not None
+    return found
+
+
 def agree(strip: LiveStrip, desk: Desk, run: Run) -> None:
     found = strip.read(desk, run)
-    same(found.calibration, figures_of(desk, run))
+    same(figures(strip, desk, run), figures_of(desk, run))
     page = calibration_page(desk, run, jurors=False)
     close(found.alone, page.alone.metrics)
     assert found.pace == PaceReader().pace(desk, run)
@@ -80,7 +86,7 @@ def test_an_import_is_one_step_and_one_step_back(desk: Desk, run: Run, strip: Li
     import_labels(desk, run, rows)
     agree(strip, desk, run)
     # b is a fail for ann and a pass for bea.
-    assert strip.read(desk, run).calibration.disputed == 1
+    assert figures(strip, desk, run).disputed == 1
     desk.undo()
     agree(strip, desk, run)
     desk.redo()
@@ -93,7 +99,7 @@ def test_labels_of_unseen_responses_wait_until_a_key_confirms_them(
     agree(strip, desk, run)
     import_labels(desk, run, [label_row(name, "ann", Truth.PASS, seen=False) for name in "abcefg"])
     agree(strip, desk, run)
-    assert strip.read(desk, run).calibration.design is Design.AD_HOC
+    assert figures(strip, desk, run).design is Design.AD_HOC
     # One of a bulk that another person saw, or whose label does not say, is confirmed by it.
     import_labels(desk, run, [label_row(name, "bea", Truth.PASS) for name in "bg"])
     agree(strip, desk, run)
@@ -101,10 +107,10 @@ def test_labels_of_unseen_responses_wait_until_a_key_confirms_them(
         desk.label(desk.find(run, name), Truth.PASS, more={"seen": True})
         agree(strip, desk, run)
     # f has the content of a.
-    assert strip.read(desk, run).calibration.design is Design.CENSUS
+    assert figures(strip, desk, run).design is Design.CENSUS
     desk.undo()
     agree(strip, desk, run)
-    assert strip.read(desk, run).calibration.design is not Design.CENSUS
+    assert figures(strip, desk, run).design is not Design.CENSUS
 
 
 @pytest.mark.slow
@@ -159,11 +165,11 @@ def test_another_process_labels_meanwhile(tmp_path: Path) -> None:
         counts = []
         for i in range(20, 40):
             desk.label(desk.find(run, f"v{i}"), Truth.PASS)
-            counts.append(strip.read(desk, run).calibration.labelled.n)
+            counts.append(figures(strip, desk, run).labelled.n)
         assert other.stdout.readline() == "done\n"
         assert counts == sorted(counts)
         agree(strip, desk, run)
-        assert strip.read(desk, run).calibration.labelled.n == 40
+        assert figures(strip, desk, run).labelled.n == 40
         other.communicate(timeout=30)
 
 
