@@ -409,8 +409,6 @@ class ReviewController(Core):
             for name, word in (_hints(self) if self.page is None else self.page.hints()).items()
             if word and name not in self.keys.withheld
         }
-        here = self.session.item and self.session.item.row.key
-        waits = tuple(one for one in self.figures.blockers if one.key != here)
         return ViewState(
             where,
             self.session,
@@ -419,7 +417,7 @@ class ReviewController(Core):
             self.outbox.text or self.saved,
             self.jobs.text,
             None if self.jobs.rerun is None or self.jobs.rerun.alone else self.jobs.rerun,
-            replace(self.figures, blockers=waits),
+            self.figures,
             self.reading,
             self.reruns,
             hints,

@@ -44,7 +44,7 @@ def test_the_end_of_a_short_response_is_enough(review: Review) -> None:
     assert review.labels.count(Truth.PASS) == 1
     [event] = review.events()
     assert event.detail["seen"] is True
-    assert ", seen" in plain(queue.event(event))
+    assert ", response seen" in plain(queue.event(event))
     item = review.desk.item(review.desk.find(review.run, "item/001"))
     assert shapes.verdict(item, [])["labels"][0]["seen"] is True
     [row] = transfer.list_labels(review.desk, review.run)
