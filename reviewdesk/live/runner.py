@@ -137,7 +137,7 @@ class _Job(Generic[T]):
             now = asking.clock.monotonic()
             fault = found if isinstance(found, Fault) else None
             sent_at = now - exchange.ms / 1000
-            if stop := state.breaker.note(exchange.status, fault, sent_at, now):
+            if stop := state.note(exchange.status, fault, sent_at, now):
                 asking.stop(state, stop)
         self.count += 1
         return step or ballot_of(call, exchange, self.asking.redactor)
@@ -207,7 +207,6 @@ class CallRunner(Generic[T]):
         default_factory=dict
     )
     _at_host: Counter[str] = field(default_factory=Counter)
-    _unasked: list[Cast[T]] = field(default_factory=list)
     _news: asyncio.Queue[_Job[T] | None] = field(default_factory=asyncio.Queue)
     _numbers: Iterator[int] = field(default_factory=count)
     _due: float = math.inf
@@ -269,9 +268,6 @@ class CallRunner(Generic[T]):
 
     def _given_up(self) -> Iterator[Cast[T]]:
         """Yield the waiting calls that will not be made, each with a ballot that says why."""
-        unasked = self._unasked
-        self._unasked = []
-        yield from unasked
         for queue in list(self._queues.values()):
             if self._is_stopped or not len(queue):
                 continue
@@ -312,12 +308,7 @@ class CallRunner(Generic[T]):
         if drawn is None:
             return False
         for owner, call in drawn:
-            try:
-                state = asking.state(call.juror)
-            except TransportError as problem:
-                fault = Fault(Status.ERROR, problem.kind, problem.message)
-                self._unasked.append((owner, call, failed(call, fault, asking.at())))
-                continue
+            state = asking.state(call.juror)
             queue = self._queues.setdefault(state, _Queue(state))
             trying = Trying(asking.deadline(call.juror))
             queue.put(_Job(next(self._numbers), owner, call, queue, asking, trying))

@@ -346,42 +346,6 @@ _DOWN: Final = frozenset({Retryable.YES, Retryable.UNREACHABLE})
 _REFUSALS: Final = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
 
 
-@dataclass(slots=True)
-class Breaker:
-    """Counts the results of one juror's latest attempts."""
-
-    juror: str
-    answered: bool = False
-    failing: int = 0
-    since: float = 0.0
-    """When the first attempt of the present row of failures was sent."""
-    refusals: int = 0
-    refusal: str = ""
-
-    def note(
-        self, status: int | None, fault: Fault | None, sent: float, now: float
-    ) -> Fault | None:
-        """Record the result of an attempt; return the fault that stops the juror, if any."""
-        if fault is None:
-            self.answered = True
-            self.failing = self.refusals = 0
-            return None
-        is_down = fault.again in _DOWN and not 400 <= (status or 0) < 500
-        self.since = self.since if self.failing else sent
-        self.failing = self.failing + 1 if is_down else 0
-        is_alike = fault.kind in _REFUSALS
-        self.refusals = 1 + self.refusals * (fault.kind == self.refusal) if is_alike else 0
-        self.refusal = fault.kind
-        if self.refusals >= ALIKE:
-            why = f"{ALIKE} calls in a row ended alike"
-        elif not self.answered and self.failing >= ATTEMPTS and now - self.since >= UNREACHABLE:
-            why = f"it has not answered, and its last {self.failing} attempts failed"
-        else:
-            return None
-        text = f"juror {self.juror} is stopped for this run: {why}: {fault.message}"
-        return Fault(Status.ERROR, STOPPED, text)
-
-
 CONCURRENCY = 16
 """The default number of calls that are open at once."""
 
@@ -439,18 +403,47 @@ class World(Struct, frozen=True):
 
 @dataclass(slots=True, eq=False)
 class JurorState:
-    """One juror of a session: its endpoint, its limit, and whether it is still asked."""
+    """One juror of a session: its endpoint, its limit, and the results of its latest attempts."""
 
     juror: Juror
     place: Endpoint
-    breaker: Breaker
     key: Key | None = None
     limit: ModelLimit | None = None
     stopped: Fault | None = None
+    """Why the juror is asked no more, if it is not."""
+    answered: bool = False
+    failing: int = 0
+    since: float = 0.0
+    """When the first attempt of the present row of failures was sent."""
+    refusals: int = 0
+    refusal: str = ""
 
     @property
     def pause(self) -> ModelPause | None:
         return None if self.limit is None else self.limit.pause()
+
+    def note(
+        self, status: int | None, fault: Fault | None, sent: float, now: float
+    ) -> Fault | None:
+        """Record the result of an attempt; return the fault that stops the juror, if any."""
+        if fault is None:
+            self.answered = True
+            self.failing = self.refusals = 0
+            return None
+        is_down = fault.again in _DOWN and not 400 <= (status or 0) < 500
+        self.since = self.since if self.failing else sent
+        self.failing = self.failing + 1 if is_down else 0
+        is_alike = fault.kind in _REFUSALS
+        self.refusals = 1 + self.refusals * (fault.kind == self.refusal) if is_alike else 0
+        self.refusal = fault.kind
+        if self.refusals >= ALIKE:
+            why = f"{ALIKE} calls in a row ended alike"
+        elif not self.answered and self.failing >= ATTEMPTS and now - self.since >= UNREACHABLE:
+            why = f"it has not answered, and its last {self.failing} attempts failed"
+        else:
+            return None
+        text = f"juror {self.juror.name} is stopped for this run: {why}: {fault.message}"
+        return Fault(Status.ERROR, STOPPED, text)
 
 
 class CallSession:
@@ -490,7 +483,7 @@ class CallSession:
         """Return the state of a juror; raise TransportError if its address cannot be used."""
         place = endpoint(juror)
         named = juror.name, juror.model, place
-        return self._states.setdefault(named, JurorState(juror, place, Breaker(juror.name)))
+        return self._states.setdefault(named, JurorState(juror, place))
 
     async def open(self, state: JurorState) -> None:
         """Read the key of a juror, once; without a usable key the juror is stopped."""

@@ -90,15 +90,6 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
     msgspec.convert(ballot, JurorModel)
 
 
-@pytest.mark.parametrize("url", [None, "ftp://x/", "http://u:p@x/v1"])
-async def test_an_address_that_cannot_be_used_is_a_ballot_too(url: str | None) -> None:
-    transport = FakeTransport([GOOD])
-    one = call(dataclasses.replace(juror(URL), base_url=url))
-    ballot: Any = await ask(one, session(transport))
-    assert (ballot["status"], ballot["error"]["type"]) == ("error", "endpoint")
-    assert transport.sent == []
-
-
 async def test_a_reply_is_stored_before_anything_is_made_of_it() -> None:
     def full(_: Call, __: Exchange) -> None:
         raise DeskError("the disk is full")

@@ -13,7 +13,6 @@ from reviewdesk.domain.panel.prompt import breach
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, folded, without_nulls
-from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Redactor
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.envelope import Envelope, Fault, left_out, reply_or_fault
@@ -320,10 +319,7 @@ def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Cano
 
 def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBallot:
     """Return the ballot of a call's final exchange."""
-    try:
-        place = endpoint(call.juror)
-    except TransportError as problem:
-        return failed(call, Fault(Status.ERROR, problem.kind, problem.message), exchange.at)
+    place = endpoint(call.juror)
     found = reply_or_fault(exchange, place.wire)
     if isinstance(found, Fault):
         seconds = stated_wait(exchange)
@@ -337,31 +333,23 @@ def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBa
     if isinstance(found, Fault):
         return ballot
     cost = None if exchange.is_cached else found.usd(price_of(call, exchange))
-    if found.tokens_in is not None:
-        ballot["tokens_in"] = found.tokens_in
-    if found.tokens_out is not None:
-        ballot["tokens_out"] = found.tokens_out
-    if cost is not None:
-        ballot["cost_usd"] = cost
-    apart = {"tokens_cached": found.cached, "tokens_thinking": found.thoughts}
-    meta: dict[str, Any] = {key: count for key, count in apart.items() if count}
-    meta |= {"cached": True} if exchange.is_cached else {}
-    if meta:
+    counts = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out, "cost_usd": cost}
+    ballot |= without_nulls(counts)
+    apart = {
+        "tokens_cached": found.cached,
+        "tokens_thinking": found.thoughts,
+        "cached": exchange.is_cached,
+    }
+    if meta := {key: value for key, value in apart.items() if value}:
         ballot["meta"] = {**(ballot.get("meta") or {}), **meta}
     return ballot
 
 
 def failed(call: Call, fault: Fault, at: str, raw: str = "") -> CanonicalBallot:
     """Return the ballot of a juror who gave no answer."""
-    made: CanonicalBallot = {
-        **seat_body(call.juror),
-        "status": fault.status.value,
-        "error": {"type": fault.kind, "message": fault.message},
-        "at": at,
-    }
-    if raw:
-        made["raw"] = raw
-    return made
+    error = {"type": fault.kind, "message": fault.message}
+    made = {**seat_body(call.juror), "status": fault.status.value, "error": error, "at": at}
+    return made | ({"raw": raw} if raw else {})
 
 
 def stopped(call: Call) -> CanonicalBallot:
@@ -393,16 +381,10 @@ def _reply_ballot(
             message += f": it was cut off at {call.juror.max_tokens} tokens"
             message += "; give the juror a larger max_tokens"
         return failed(call, Fault(status, kind, message), exchange.at, raw=text)
-    made: CanonicalBallot = {
-        **seat_body(call.juror),
-        **answer.ballot,
-        "raw": text,
-        "at": exchange.at,
-    }
-    if label := made.get("label"):
-        made["label"] = redactor.text(label)
-    if reason := made.get("reason"):
-        made["reason"] = redactor.text(reason)
+    made = {**seat_body(call.juror), **answer.ballot, "raw": text, "at": exchange.at}
+    for key in ("label", "reason"):
+        if told := made.get(key):
+            made[key] = redactor.text(told)
     known = {"notes": list(answer.notes), "left_out": list(unsent)}
     if meta := {key: texts for key, texts in known.items() if texts}:
         made["meta"] = {**(made.get("meta") or {}), **meta}
