@@ -18,12 +18,11 @@ from msgspec.structs import replace
 from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
 from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.keys import Key
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.envelope import LEFT_OUT, Fault, reply_or_fault
 from reviewdesk.live.retry import Retry, Trying
-from reviewdesk.live.session import TICK, CallSession, CallTurn, JurorState, Meter, ModelLimit
+from reviewdesk.live.session import TICK, CallSession, CallTurn, JurorState, Meter
 from reviewdesk.live.wires.requests import (
     STRUCTURE,
     TEMPERATURE,
@@ -119,16 +118,16 @@ class _Job(Generic[T]):
             self._tokens = size // 3 + juror.max_tokens
         return self._tokens
 
-    async def once(self, limit: ModelLimit, key: Key, turn: CallTurn) -> CanonicalBallot | Retry:
+    async def once(self, turn: CallTurn) -> CanonicalBallot | Retry:
         """Send one request; return the ballot, or after how long the call may be tried again."""
         asking = self.asking
         state = self.queue.state
         call = self.call
         dropped = asking.dropped(state.place, call.juror.model)
         sent = optional(call, state.place) - dropped
-        exchange = self.last = await self._exchange(key, dropped)
+        exchange = self.last = await self._exchange(dropped)
         found = reply_or_fault(exchange, state.place.wire)
-        if pause := limit.note(turn, exchange, found):
+        if pause := state.limit.note(turn, exchange, found):
             asking.paused(state, pause)
         step = self.trying.next_attempt(exchange, found, sent, asking.clock)
         if step is not None and step.refused is not None:
@@ -151,10 +150,11 @@ class _Job(Generic[T]):
         ballot = ballot_of(self.call, self.last, hidden)
         return {**ballot, "error": {"type": fault.kind, "message": fault.message}}
 
-    async def _exchange(self, key: Key, dropped: frozenset[str]) -> Exchange:
+    async def _exchange(self, dropped: frozenset[str]) -> Exchange:
         asking = self.asking
         clock = asking.clock
         place = self.queue.state.place
+        key = self.queue.state.key
         seconds = min(self.call.juror.timeout, self.trying.left)
         started = clock.monotonic()
         least = 0.0
@@ -254,7 +254,7 @@ class CallRunner(Generic[T]):
         """Return the pauses that calls wait for, and how many calls wait for each."""
         found: dict[str, tuple[ModelPause, int]] = {}
         for queue in self._queues.values():
-            pause = queue.state.pause
+            pause = queue.state.limit.pause()
             if pause is not None and len(queue):
                 place = f"{queue.state.place.host} {pause.model}"
                 waiting = found[place][1] if place in found else 0
@@ -280,7 +280,7 @@ class CallRunner(Generic[T]):
                 for job in queue.take():
                     yield job.owner, job.call, job.failed(why)
                 continue
-            pause = state.pause
+            pause = state.limit.pause()
             if pause is None or not pause.is_named or pause.left <= queue.least + TICK:
                 continue
             asked = f"{pause.model} at {state.place.host} asks to wait {math.ceil(pause.left)} s"
@@ -308,11 +308,10 @@ class CallRunner(Generic[T]):
         if drawn is None:
             return False
         for owner, call in drawn:
-            state = asking.state(call.juror)
+            state = await asking.state(call.juror)
             queue = self._queues.setdefault(state, _Queue(state))
             trying = Trying(asking.deadline(call.juror))
             queue.put(_Job(next(self._numbers), owner, call, queue, asking, trying))
-        await asyncio.gather(*(asking.open(state) for state in self._queues if state.key is None))
         await asyncio.sleep(0)  # a long row of cases must not hold up open calls
         return True
 
@@ -329,7 +328,7 @@ class CallRunner(Generic[T]):
             state = queue.state
             job = queue.ready[0][1]
             # While many calls to a juror wait for their next attempt, no further ones begin.
-            if state.limit is None or len(queue.later) >= self.asking.concurrency:
+            if len(queue.later) >= self.asking.concurrency:
                 continue
             if self._at_host[state.place.host] >= self.asking.per_host:
                 continue
@@ -345,13 +344,11 @@ class CallRunner(Generic[T]):
         state = job.queue.state
         meter = self.meter
         call = job.call
-        if state.limit is None or state.key is None:
-            raise RuntimeError(f"{state.juror.name} has no key yet")
         try:
             if not await meter.begin(call):
                 return None
             try:
-                found = await job.once(state.limit, state.key, turn)
+                found = await job.once(turn)
             finally:
                 await meter.end(call)
         finally:

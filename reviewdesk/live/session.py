@@ -407,8 +407,8 @@ class JurorState:
 
     juror: Juror
     place: Endpoint
-    key: Key | None = None
-    limit: ModelLimit | None = None
+    key: Key
+    limit: ModelLimit
     stopped: Fault | None = None
     """Why the juror is asked no more, if it is not."""
     answered: bool = False
@@ -417,10 +417,6 @@ class JurorState:
     """When the first attempt of the present row of failures was sent."""
     refusals: int = 0
     refusal: str = ""
-
-    @property
-    def pause(self) -> ModelPause | None:
-        return None if self.limit is None else self.limit.pause()
 
     def note(
         self, status: int | None, fault: Fault | None, sent: float, now: float
@@ -479,23 +475,21 @@ class CallSession:
         """Return the seconds of trying that a ballot has: enough for the longest named pause."""
         return self._deadline or max(DEADLINE, juror.timeout, self._max_wait)
 
-    def state(self, juror: Juror) -> JurorState:
-        """Return the state of a juror; raise TransportError if its address cannot be used."""
+    async def state(self, juror: Juror) -> JurorState:
+        """Return the state of a juror, whose key is read first; without a key it is stopped.
+
+        Raise TransportError if its address cannot be used.
+        """
         place = endpoint(juror)
         named = juror.name, juror.model, place
-        return self._states.setdefault(named, JurorState(juror, place))
-
-    async def open(self, state: JurorState) -> None:
-        """Read the key of a juror, once; without a usable key the juror is stopped."""
-        if state.key is not None:
-            return
-        key = await read_key(state.place, self.environment)
-        if key.problem is not None:
-            state.stopped = Fault(Status.MISSING_KEY, "missing_key", key.problem)
-        self.hide(key.secrets)
-        model = state.juror.deployment or state.juror.model
-        state.limit = self._limits.of(state.place.host, key.value, model)
-        state.key = key
+        if named not in self._states:
+            key = await read_key(place, self.environment)
+            self.hide(key.secrets)
+            limit = self._limits.of(place.host, key.value, juror.deployment or juror.model)
+            made = self._states.setdefault(named, JurorState(juror, place, key, limit))
+            if key.problem is not None:
+                made.stopped = Fault(Status.MISSING_KEY, "missing_key", key.problem)
+        return self._states[named]
 
     def stop(self, state: JurorState, fault: Fault) -> None:
         """Stop asking a juror in this session, and report it."""
@@ -510,21 +504,19 @@ class CallSession:
         wait sets it aside at once. Otherwise its time runs from the first refusal since the model
         last answered, but not from before this session began.
         """
-        limit = state.limit
-        pause = state.pause
-        if limit is None or pause is None:
+        pause = state.limit.pause()
+        if pause is None:
             return None
         if self._is_too_long(pause):
             return -math.inf
-        if limit.refusing_since is None:
-            return None
-        return max(limit.refusing_since, self._began) + self._max_wait
+        since = state.limit.refusing_since
+        return None if since is None else max(since, self._began) + self._max_wait
 
     def set_aside(self, state: JurorState) -> None:
         """Stop asking a juror in this session because its model is paused for too long."""
         limit = state.limit
-        pause = state.pause
-        if limit is None or pause is None:
+        pause = limit.pause()
+        if pause is None:
             return
         since = max(limit.refusing_since or self._began, self._began)
         why = f"has answered nothing but 429 for {self.clock.monotonic() - since:.0f} s"
@@ -541,7 +533,7 @@ class CallSession:
 
     def paused(self, state: JurorState, seconds: float) -> None:
         """Report a pause that a person would notice."""
-        pause = state.pause
+        pause = state.limit.pause()
         if pause is not None and NOTICEABLE <= seconds <= self._max_wait + TICK:
             why = "answers 429" if pause.reason == REFUSED else "has spent its budget"
             self.noted(f"{pause.model} at {state.place.host} {why}: paused for {seconds:.0f} s")

@@ -424,9 +424,7 @@ async def test_so_many_calls_wait_and_no_more_are_drawn(jurors: int, most: int) 
     clock = VirtualClock()
     drawn = 0
     asking = session(Host(clock), clock=clock, environment={})
-    states = [asking.state(one) for one in JURORS[:jurors]]
-    for state in states:
-        await asking.open(state)
+    states = [await asking.state(one) for one in JURORS[:jurors]]
     paused = states[0].limit
     assert paused is not None
     turn = entered(paused, JURORS[0])
