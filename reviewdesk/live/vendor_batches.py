@@ -6,6 +6,7 @@ back as an exchange; the others are collected and submitted together.
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -208,12 +209,6 @@ def call_id(key: str, nonce: str) -> str:
 
 
 @dataclass(slots=True)
-class _Chunk:
-    calls: dict[str, Call] = field(default_factory=dict)
-    size: int = 0
-
-
-@dataclass(slots=True)
 class BatchTransport:
     """Takes calls one by one, and submits those of a juror together.
 
@@ -232,7 +227,9 @@ class BatchTransport:
     _known: tuple[VendorBatch, ...] = ()
     _held: dict[str, VendorBatch] = field(default_factory=dict)
     """The batch that each call waited in when the run began, by the call's key."""
-    _chunks: dict[int, _Chunk] = field(default_factory=dict)
+    _chunks: dict[int, dict[str, Call]] = field(default_factory=dict)
+    """The collected calls of each seat by key, and the ``_sizes`` of their requests in bytes."""
+    _sizes: Counter[int] = field(default_factory=Counter)
     _answers: dict[str, dict[str, BatchAnswer] | str | None] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
 
@@ -346,18 +343,19 @@ class BatchTransport:
     # Submitting
 
     async def _collect(self, call: Call) -> None:
-        chunk = self._chunks.setdefault(call.seat, _Chunk())
+        seat = call.seat
         size = len(encoded(payload(call, endpoint(call.juror)))) + 200
-        if chunk.calls and chunk.size + size > MOST_BYTES:
-            await self._submit(call.seat)
-            chunk = self._chunks.setdefault(call.seat, _Chunk())
-        chunk.calls[call.key] = call
-        chunk.size += size
-        if len(chunk.calls) == MOST_CALLS:
-            await self._submit(call.seat)
+        if seat in self._chunks and self._sizes[seat] + size > MOST_BYTES:
+            await self._submit(seat)
+        calls = self._chunks.setdefault(seat, {})
+        calls[call.key] = call
+        self._sizes[seat] += size
+        if len(calls) == MOST_CALLS:
+            await self._submit(seat)
 
     async def _submit(self, seat: int) -> None:
-        calls = list(self._chunks.pop(seat).calls.values())
+        calls = list(self._chunks.pop(seat).values())
+        del self._sizes[seat]
         juror = calls[0].juror
         count = len(calls)
         nonces = {call.key: call.prompt.nonce for call in calls}
