@@ -34,7 +34,7 @@ _ROLES = """
 judge: richter bewerter prüfer gutachter juez juge giudice juiz evaluador évaluateur judged_by
 evaluated_by graded_by scored_by rated_by bewertet_von model_judge source_id j 评委 裁判 评审
 審査員 судья valutatore avaliador beoordelaar rechter arbitre correcteur korrektor llm_judge
-judge_llm
+judge_llm sędzia
 score: score rating value grade result outcome points score_value resultado risultato résultat
 ergebnis bewertung punkte punktzahl puntuación puntaje valutazione punteggio 得分 分数 评分 点数
 スコア оценка valoración valoracion calificación calificacion puntuacion pontuação avaliação punti
@@ -74,13 +74,14 @@ threshold: threshold
 input: input prompt question query instruction user_input request user_prompt frage pregunta
 domanda pergunta vraag inputs problem user_message user_query asked customer_message input_text
 attributes.input.value eingabe entrada 问题 提问 質問 질문 вопрос q consulta demande anfrage
-richiesta utterance
+richiesta utterance pytanie fråga
 output: output response answer completion text model_output generation actual_output actual
 model_response response_a answer_a output_a response_1 answer_1 output_1 response1 answer1 output1
 antwort réponse respuesta risposta resposta antwoord outputs prediction predicted predicted_text
 agent_answer said agent_response chosen reply bot_reply bot_response assistant_response
 llm_response model_answer generated_answer pred_answer chatbot_response attributes.output.value
-transcript ausgabe salida 回答 答案 답변 ответ a llm_output bot_answer candidate_answer
+transcript ausgabe salida 回答 答案 답변 ответ a llm_output bot_answer candidate_answer odpowiedź
+svar
 conversation: messages conversation turns dialogue chat spans
 alternative: alternative response_b answer_b output_b response_2 answer_2 output_2 response2
 answer2 output2 rejected baseline_model_response
@@ -207,7 +208,7 @@ vrai verdadero vero correcto aprobado réussi conforme gut good ok okay right me
 approved approve acceptable valid win up thumbs_up checked si 通过 正确 对 正解 正しい ○ ◎ 예 통과
 합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto promosso
 juste goed juist geslaagd tak rätt evet doğru correcta aprobada korrekt akzeptiert accepté acceptée
-validé aceptado aceptada accettato approvato aceito goedgekeurd bien bon
+validé aceptado aceptada accettato approvato aceito goedgekeurd bien bon zaliczone godkänd
 """
 _FAILS = """
 failed rejected 0 0.0 n f ✗ ✘ ❌ ✕ ☒ 👎 nein nicht_bestanden falsch non いいえ 不合格 否 нет faux
@@ -217,7 +218,7 @@ unchecked not_correct not_accepted 不通过 未通过 不正确 错误 错 不�
 틀림 неверно неправильно незачёт незачет não nao reprovado suspenso incorreto errado errato
 sbagliato scorretto bocciato fout onjuist gezakt nie fel hayır yanlış no_aprobado non_conforme
 incorrecta rechazada suspendido inkorrekt abgelehnt refusé refusée rejeté rejetée rifiutato
-respinto recusado rejeitado afgekeurd afgewezen mal mauvais slecht ruim
+respinto recusado rejeitado afgekeurd afgewezen mal mauvais slecht ruim niezaliczone underkänd
 """
 _VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), False)
 """Words and marks for a vote in tables, in addition to those of every report."""

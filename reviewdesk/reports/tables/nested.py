@@ -58,7 +58,10 @@ def raw_forms(columns: Iterable[str]) -> dict[str, str]:
     return {other[stem]: one for stem, one in given.items() if stem in other}
 
 
-_SURE = "judge|juror|critic|grader|evaluator|jue[zc]|giudice|juiz|richter|评委|裁判|评审"
+_SURE = (
+    "judge|juror|critic|grader|evaluator|jue[zc]|juge(?![a-z])|giudice|valutatore|juiz|avaliador"
+    "|richter|rechter|beoordelaar|sędzia|评委|裁判|评审"
+)
 SURE = re.compile(_SURE, re.IGNORECASE)
 JUDGE = re.compile(
     rf"{_SURE}|rater|gpt|claude|gemini|llama|mi[sx]tral|qwen|deepseek|grok|command-r|sonnet|haiku"
@@ -266,6 +269,9 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     called += [roles["dimension"]] if "dimension" in roles else []
     asked = _ASKED.search(path)
     likely = (*called[:1], "name", *called, "key", *(["text", "description"] if asked else ()))
+    names = [str(one.get("name")) for one in elements]
+    if called[:1] == [roles.get("dimension")] and len({*names}) < len(names) and names[0] != "None":
+        likely = ("name",)  # the judge recurs with each question
     judge = next((one for one in likely if at_path(elements[0], one) is not None), "")
     if roles.keys().isdisjoint(ANSWERS) or not (named or judge):
         return None

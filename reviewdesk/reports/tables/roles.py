@@ -64,6 +64,8 @@ TEXTS = {
 }
 """Words in the names of columns of texts."""
 _INNER = frozenset({"item", "input", "output", "reference"})
+_OUTER = frozenset({"item", "input", "judge"})
+"""Facts that may stand inside an object of a row, and around a row."""
 _HOLDERS = re.compile(
     r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer|vars|run)[.:/]",
     re.IGNORECASE,
@@ -352,6 +354,8 @@ class TableRoles(TableSample):
         if keys and judge:
             if self.recurs([item, judge]) and not self.recurs([item, judge, "@key"]):
                 self.roles.setdefault("dimension", "@key")
+        elif len({*keys}) > 1 and item not in ("", "@key") and not self.recurs([item]):
+            self.roles.setdefault("suite", "@key")  # each key holds items of its own
         elif keys and (len({*keys}) < len(keys) or all(map(JUDGE.search, keys))):
             self.roles["dimension" if any(map(is_criterion, keys)) else "judge"] = "@key"
             if item == "@key":
@@ -410,10 +414,8 @@ class TableRoles(TableSample):
     def outer_roles(self) -> dict[str, str]:
         """Return the id and the input that are in the object around a row."""
         around = self.sample[0].cells.get("^", {}) if self.sample else {}
-        roles = roles_of(around)
-        likely = ("item", "input", "judge")
-        named = [role for role in likely if type(around.get(roles.get(role))) in (str, int)]
-        return {role: f"^.{roles[role]}" for role in named}
+        found = {role: key for role, key in roles_of(around).items() if role in _OUTER}
+        return {role: f"^.{key}" for role, key in found.items() if type(around[key]) in (str, int)}
 
     def inner_roles(self) -> dict[str, str]:
         """Return the facts on an item that are inside objects, such as ``sample.id``."""
@@ -486,7 +488,7 @@ class TableRoles(TableSample):
             likely = (one for one in free if one == first or not self.answers(one))
             keys = [judge, *filter(None, [self.roles.get("dimension")])]
             for one in likely:
-                if self.cells(one) and self.recurs([one]) and not self.recurs([one, *keys]):
+                if self.cells(one) and self.recurs([one]) and not self.recurs([*keys, one]):
                     return one
             for one in free:
                 items, judges = len(self.said_in([one])), len(self.said_in(keys))

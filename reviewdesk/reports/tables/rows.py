@@ -315,7 +315,8 @@ def inside(layout: Layout) -> Layout:
     objects = {"": outline.keys}
     objects |= {key: one for key, one in outline.keys.items() if isinstance(one, dict)}
     named = [key for key, one in objects.items() if _orient(one) == "named"]
-    if "" not in named and (found := _list_inside(outline.keys)):
+    found = _list_inside(outline.keys)
+    if found and not {"", found[0].split(".")[0]} & {*named}:
         if within := _rows_within(found[1]):
             found = f"{found[0]}.{within[0]}", within[1]
         return _unwrapped(*found, outline)
