@@ -575,7 +575,7 @@ def _outline_value(
     for _ in window.elements():
         value = window.skim(f"{path}[{length}]", allowed=steps_in)
         length += 1
-        if len(samples) < _SAMPLES:
+        if len(samples) < (_MOST_HELD if type(value) is str else _SAMPLES):
             samples.append(value)
         else:
             length += window.leap()

@@ -37,9 +37,8 @@ from reviewdesk.reports.tables.cells import (
     stated_error,
 )
 from reviewdesk.reports.tables.entries import MapReader, TableEntry
-from reviewdesk.reports.tables.place import Ballot, Vote
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.table_map import TableMap
+from reviewdesk.reports.tables.table_map import Ballot, TableMap, Vote
 from reviewdesk.reports.wording import JsonObject, Path, found, must_be
 
 _SLACK = 1e-9
@@ -112,11 +111,10 @@ class BallotNotes(Remarks):
 
 
 class TableSurvey:
-    """The results of a first pass over the rows: how often keys recur, and scales.
+    """The results of a first pass over the rows: how often keys recur, by their hashes, and scales.
 
-    Consecutive rows with one key are a run. Only hashes of the keys are kept. If two keys share a
-    hash, their verdicts are yielded later, but are the same. If ``streamed``, the rows are surveyed
-    as they are read, and a key or an item that recurs elsewhere is a LateFactError.
+    Consecutive rows with one key are a run. If ``streamed``, the rows are surveyed as they are
+    read, and a key or an item that recurs elsewhere is a LateFactError.
     """
 
     def __init__(
@@ -447,10 +445,7 @@ def _text(value: Any) -> str | None:
 
 
 class PanelReader:
-    """Reads the panels of a file that is not a table, each a list of jurors' records.
-
-    The scores of every panel are recorded in ``survey``, by a first pass or as they are read.
-    """
+    """Reads the panels of a file that is no table; ``survey`` records the scores of all of them."""
 
     def __init__(self, rule: Cells, survey: TableSurvey, options: ReadOptions) -> None:
         """Resolve the paths of ``rule``, whose ``each`` is the name of the panel in notes."""

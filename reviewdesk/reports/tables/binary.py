@@ -122,10 +122,7 @@ def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator
 
 
 def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Yield the names of the columns, then the cells of each row, of the first sheet with rows.
-
-    Other sheets with the same columns follow; then each row has its sheet's name as ``@key``.
-    """
+    """Yield the columns, then the rows, of all sheets alike; ``@key`` is the name of a sheet."""
     library = _library("xlsx", "openpyxl", fail)
     try:
         large = stream.seek(0, io.SEEK_END) > _LARGE

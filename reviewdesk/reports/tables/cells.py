@@ -346,10 +346,7 @@ def is_missing(value: Any) -> bool:
 
 
 def likely_number(value: Any) -> float | int | None:
-    """Return the number in a cell, or None if there is none; a boolean is none.
-
-    A text of up to 15 digits becomes an ``int``.
-    """
+    """Return the number in a cell, or None; a boolean is none, and a text without a point whole."""
     if type(value) in _NUMBERS:
         return value  # type: ignore[no-any-return]
     text = value.strip() if isinstance(value, str) else ""

@@ -27,12 +27,17 @@ from reviewdesk.reports.tables.cells import (
     without_remark,
 )
 from reviewdesk.reports.tables.nested import asks
-from reviewdesk.reports.tables.place import BALLOT_PATHS, OWN_FACTS, Ballot, Human, RulePlace, Vote
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import (
+    BALLOT_PATHS,
+    OWN_FACTS,
+    Ballot,
     BallotRule,
+    Human,
     Reader,
+    RulePlace,
     TableMap,
+    Vote,
     elements,
     names_in,
     reader,
@@ -335,10 +340,7 @@ class MapReader:
         return votes
 
     def panel(self, records: Sequence[Cells], remarks: Remarks) -> dict[str, list[Ballot]]:
-        """Return the ballots in the records of a panel, by the question that they answer.
-
-        The map has one rule, without conditions, whose paths are keys of the records.
-        """
+        """Return the ballots in a panel's records by their question; the map has one plain rule."""
         votes: dict[str, list[Ballot]] = {}
         ((each, (place,)),) = self._groups
         known = self._known[each]
@@ -387,11 +389,7 @@ class MapReader:
         return [(replace(vote, seat=(vote.judge, str(at)), order=at), own) for at in range(count)]
 
     def _new_ballot(self, place: RulePlace, scope: Cells, column: str, key: Any) -> Ballot | None:
-        """Return the vote in a row or an element without own fields, or None if it has no vote.
-
-        It is kept under ``key``, unless it depends on other cells: one without an answer depends
-        on the whole row, and a failed one on its reason.
-        """
+        """Return a vote without own fields, or None; one with an answer is kept by ``key``."""
         score = place.read["score"](scope) if "score" in place.read else None
         failed = place.get("failed", scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}

@@ -20,6 +20,7 @@ from reviewdesk.reports.tables.cells import (
     likely_number,
     name,
     parsed,
+    roles_of,
 )
 from reviewdesk.reports.tables.nested import (
     ANSWERS,
@@ -95,6 +96,8 @@ class Guesser(TableShapes):
         super().__init__(layout.columns, sample, options)
         self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
         self.command = command
+        self.document = layout.outline.keys if layout.outline and layout.key else {}
+        """The values beside the list of rows; lists of texts are whole if they are short."""
         self.see = f"See how it would be read: reviewdesk map {command}"
         if command != "-":
             self.see = f"If this map is right: reviewdesk map {command} -o {command}.map.toml"
@@ -174,10 +177,7 @@ class Guesser(TableShapes):
         return None
 
     def nested(self, asks: bool) -> Guess | None:
-        """Return the map of a table whose answers are inside a column, if that is likely.
-
-        If it ``asks``, a column names the judge or the question of a row.
-        """
+        """Return the map of answers inside a column; a row that ``asks`` names its judge."""
         if asks and {*ANSWERS} & self.roles.keys():
             return None
         plain = bool(self.answering()[1])
@@ -194,7 +194,7 @@ class Guesser(TableShapes):
 
     def inner(self, rule: JsonObject, column: str) -> Guess:
         """Return the map of a table with the answers of judges inside a column."""
-        rules = [of_crowd(self.by_row(one)) for one in rules_of(rule)]
+        rules = [of_crowd(self.by_row(one)) for one in self.by_place(rule)]
         places = [one.get("each") or one.get("score") or column for one in rules]
         judge = self.judge_path() if "judge" in self.roles else ""
         # If each row is a judge, its columns are the items.
@@ -220,6 +220,21 @@ class Guesser(TableShapes):
         who = "people" if all(one.get("as") == "person" for one in rules) else "judges"
         problem = f"has the answers of {who} inside {listed(rule.get('columns') or shown)}"
         return _unsure(_map(made), problem, self.see, *shown)
+
+    def by_place(self, rule: JsonObject) -> list[JsonObject]:
+        """Return the rules of a rule; a list's places are those of judges whom the file names."""
+        each = rule.get("each", "")
+        lengths = {len(one) if isinstance(one, list) else 0 for one in self.cells(each)}
+        for key, names in self.document.items() if rule.get("judge") == "@key" else ():
+            listed = isinstance(names, list) and lengths == {len(names)}
+            texts = listed and all(isinstance(one, str) for one in names)
+            of_judges = {"judge", "model"} & roles_of([key.removesuffix("s")]).keys()
+            if texts and (of_judges or all(map(JUDGE.search, names))):
+                pairs = enumerate(names)
+                return [
+                    rule | {"where": {"@key": str(at)}, "judge": f"={one}"} for at, one in pairs
+                ]
+        return rules_of(rule)
 
     def by_row(self, rule: JsonObject) -> JsonObject:
         """Return a rule of answers inside a row, if columns name the row's judge or question."""

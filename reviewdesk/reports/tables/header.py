@@ -56,9 +56,7 @@ def is_header(record: Sequence[str], most: int) -> bool:
 def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     """Return the names of the columns, and how many of the first records they are made of.
 
-    A second line of names has no first cell, or is the one that pandas writes below names that
-    recur; answers follow below it. Pandas writes the first column's name on a line of its own.
-    Columns without names are numbered.
+    A second line of names has no first cell, or stands below names that recur, as pandas writes it.
     """
     top = named_apart(start[0])
     if _is_data(top, start[1:]):

@@ -475,10 +475,7 @@ class TableRoles(TableSample):
         return {}
 
     def item_column(self) -> str:
-        """Return the first column if it names or numbers the rows, else one that is called an id.
-
-        If rows of several judges are about one item, it is the column that recurs with them.
-        """
+        """Return the column that recurs with judges, the first if it names the rows, or an id."""
         first = self.columns[0] if self.columns else ""
         taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
         times = [one for one in self.columns if _WHEN.search(one) or _OF_FORM.match(one)]
@@ -510,10 +507,7 @@ class TableRoles(TableSample):
         return max(ids, key=lambda one: len({*map(str, self.cells(one))}), default="")
 
     def answers(self, column: str) -> bool:
-        """Return True if a column holds numbers, votes or marks, as judges' answers do.
-
-        Fewer than half of them may be other words, or the reasons why a judge failed.
-        """
+        """Return True if most cells hold numbers, votes or marks, and no others hold texts."""
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
         if "status" in column and {*map(str, filled)} <= _RAN:
             return False

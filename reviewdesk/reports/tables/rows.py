@@ -1,8 +1,4 @@
-"""Read rows from CSV, from JSON in the shapes that people and pandas write, and binary tables.
-
-CSV follows RFC 4180, with quoted line ends and four delimiters. A row has its cells by column, its
-number, and its place in the file.
-"""
+"""Read rows from CSV, from JSON in the shapes that people and pandas write, and binary tables."""
 
 import csv
 import io
@@ -254,10 +250,7 @@ def _columns_layout(outline: Outline) -> Layout | None:
 
 
 def _parallel(document: Cells, lengths: Mapping[str, int] | None = None) -> dict[str, list[Any]]:
-    """Return the lists in the objects of a document, or in two lists of objects, that are columns.
-
-    They have one length and different names, one holds answers, and the document has no item.
-    """
+    """Return the lists of one length in objects of a document that are columns, one of answers."""
     found: dict[str, list[Any]] = {}
     counts: set[int] = set()
     bare: list[bool] = []
@@ -298,10 +291,7 @@ def _unwrapped(key: str, first: Cells, outline: Outline, *, several: bool = True
 
 
 def inside(layout: Layout) -> Layout:
-    """Return the layout of the rows inside a document, or the same one if that is a row itself.
-
-    They are the first list of objects in it, or the objects under its keys (``*``).
-    """
+    """Return the layout of the rows in a document: in its first list, or under its keys (``*``)."""
     outline = layout.outline
     if outline is None or layout.key or layout.orient:
         return layout
@@ -380,10 +370,7 @@ def _list_inside(document: Cells, depth: int = 3) -> tuple[str, dict[str, Any]] 
 
 
 def _orient(document: Cells) -> str:
-    """Return how a table is laid out in one object, or an empty text for other objects.
-
-    If ``named``, each key names an object, and all objects have keys of the first one.
-    """
+    """Return how one object holds a table, or ""; in one that is ``named`` each key names a row."""
     if isinstance(document.get("columns"), list):
         data = document.get(_data_key(document))
         return "split" if isinstance(data, list) and data and isinstance(data[0], list) else ""
@@ -462,11 +449,7 @@ def flat_names(cells: Cells) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2)
 def _csv_layout(text: str) -> Layout | None:
-    """Return the layout that the header at the start of a text shows, or None.
-
-    The result is cached, because each tool whose tables are known needs it. The delimiter is the
-    one that gives most known roles, then most columns.
-    """
+    """Return the layout by the delimiter with most known roles, or None; each tool asks for it."""
     found: list[tuple[int, int, Layout]] = []
     for delimiter in _DELIMITERS:
         lines = (f"{line}\n" for line in text.split("\n"))

@@ -305,10 +305,7 @@ class TableShapes(TableRoles):
         ]
 
     def tagged(self) -> str:
-        """Return the column of lists of words that people chose, as in doccano; or an empty text.
-
-        Lists that all have the same length, above one, may be the votes of judges.
-        """
+        """Return the column of lists of words that people chose, as in doccano, or ""."""
         for column in self.columns:
             lists = [parsed(one) for one in self.cells(column) if column.casefold() in _TAGS]
             words = [one for one in lists if type(one) is list and {*map(type, one)} <= {str}]
@@ -327,11 +324,7 @@ _VERSION = re.compile(
 
 
 def _frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
-    """Return how the names of columns are made of those of judges and of questions or runs.
-
-    These are the role of the question or run (``dimension`` or ``epoch``), and for each of them
-    what stands before and behind the judge; nothing for other columns.
-    """
+    """Return ``dimension`` or ``epoch``, and by question or run what is around a judge's name."""
     if runs := {one[0] for one in map(AGAIN.search, stems) if one}:
         judges = {one.removesuffix(run) for one in stems for run in runs if one.endswith(run)}
         if len(runs) > 1 and len(stems) == len(runs) * len(judges):

@@ -235,10 +235,7 @@ def _read_by(
     *,
     whole: bool = True,
 ) -> tuple[Layout, Guess]:
-    """Return a table's layout and its map: that of a person, one that fits, or a guess.
-
-    The columns of JSON are the keys of its rows: of the first ones, unless ``whole``.
-    """
+    """Return the layout and a person's map, one that fits, or a guess; by all rows if ``whole``."""
     layout = _layout(source, look, fail)
     named = read_map(options.map) if options.map else None
     if named:

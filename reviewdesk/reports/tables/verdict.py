@@ -28,8 +28,8 @@ from reviewdesk.reports.tables.cells import (
     without_remark,
 )
 from reviewdesk.reports.tables.entries import MapReader, TableEntry, TableItem
-from reviewdesk.reports.tables.place import Ballot, Human
 from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.table_map import Ballot, Human
 from reviewdesk.reports.wording import FieldProblem, JsonObject
 
 
@@ -331,10 +331,9 @@ def _jurors(ballots: list[Ballot]) -> list[JsonObject]:
 
 
 def _generator(facts: JsonObject, jurors: list[JsonObject]) -> JsonObject:
-    """Return the fields that say whether a judge shares a family with the writer.
+    """Return the generator, or ``same_family`` if only the writer of the alternative shares one.
 
-    If only the writer of the alternative shares a family with a judge, ``same_family`` is true. If
-    that family is unknown, and the first writer's is known and not shared, the result is empty.
+    It is empty if that writer's family is unknown, and the first writer's is not shared.
     """
     generator = facts["generator"]
     if facts.get("rival") is None:
