@@ -99,8 +99,8 @@ def progress(page: CalibrationPage) -> str:
     """Return how many verdicts have a label, and how many more labels the figures need."""
     counts = page.counts
     n = page.calibration.labelled.n
-    of = f", {n:,} of them counted" if n < counts.labelled else ""
-    text = f"{counts.labelled:,} of {plural(counts.verdicts, 'verdict')} labelled{of}."
+    some = f", {plural(n, 'label counts', 'labels count')}" if n < counts.labelled else ""
+    text = f"{counts.labelled:,} of {plural(counts.verdicts, 'verdict')} labelled{some}."
     missing = labels_missing(n, counts.verdicts - counts.labelled)
     return f"{text} Figures show after {plural(missing, 'more label')}." if missing else text
 

@@ -182,6 +182,7 @@ def test_eight_labels_prove_no_accuracy_of_98_percent(eight: Cli, write: Write) 
 def test_a_suite_says_the_same_of_its_files(eight: Cli, write: Write) -> None:
     known = eight("calibrate", "--json").json
     assert (known["such_items"]["labels"], known["such_items"]["tests"]) == (8, 4)
+    assert "400 of 400 verdicts labelled, 8 labels count." in eight("calibrate").out
     text = eight("labels", "export", "--format", "full").out
     write("labels.jsonl", text.encode())
     suite = b"calibration:\n  - name: n\n    labels: labels.jsonl\n" + LIMITS
