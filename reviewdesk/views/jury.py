@@ -123,8 +123,9 @@ def headline(item: Item) -> tuple[Words, ...]:
         line = "" if threshold is None else f", needs {threshold:.2f}"
         score = f"{number(found.score)}{line}"
         above = threshold is not None and found.score >= threshold - SLACK
-        # A rule that counts votes may fail what its score would pass.
-        apart = votes and found.decision is Decision.FAIL and above
+        # A rule that counts votes may decide otherwise than the score would.
+        alike = found.decision is (Decision.PASS if above else Decision.FAIL)
+        apart = votes and threshold is not None and not alike
         decided.append(_quiet(f" {votes} ({score})" if apart else f" {score}"))
     elif votes:
         decided.append(_quiet(f" {votes}"))

@@ -172,8 +172,8 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "trimmed": (
         {"jurors": FIVE, "strategy": "trimmed_mean", "decision": "pass", "score": 0.583},
         (
-            "pass 0.583, needs 0.70 · dissent trimmed · one vote decides · rules disagree · "
-            'agreement low · dissent e: "[b]No[/] ␛[31m"'
+            "pass 3 of 5 pass (0.583, needs 0.70) · dissent trimmed · one vote decides · "
+            'rules disagree · agreement low · dissent e: "[b]No[/] ␛[31m"'
         ),
     ),
     "without a score": (
@@ -183,8 +183,8 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "inconclusive": (
         {"jurors": SPLIT, "decision": "inconclusive", "score": 0.5, "escalate_for_review": True},
         (
-            "no decision 0.500, needs 0.70 · escalated, one vote decides · rules disagree · "
-            "differs from its rule · agreement low · votes split"
+            "no decision 2 of 3 pass (0.500, needs 0.70) · escalated, one vote decides · "
+            "rules disagree · differs from its rule · agreement low · votes split"
         ),
     ),
     "no ballots": ({"jurors": []}, "no decision · no juror answered"),

@@ -303,8 +303,8 @@ def _ask_for_selected(core: Core, truth: Truth) -> None:
     unread = len(keys) - len(core.read_selected.intersection(keys))
     undo = core.keys.first("undo")
     reasons = (
-        f"{had:,} of them have a label already." * bool(had),
-        f"{unread:,} have not been read, which their labels say." * bool(unread),
+        f"{plural(had, 'of them has', 'of them have')} a label already." * bool(had),
+        f"{plural(unread, 'was', 'were')} not read, and the labels say so." * bool(unread),
         f"{undo} takes all back at once.",
     )
     question = f"Label {plural(len(keys), 'verdict')} {TRUTHS[truth]}?"

@@ -78,7 +78,7 @@ def test_what_was_not_read_is_said_and_recorded(tmp_path: Path) -> None:
     with reviewing(tmp_path, 3) as review:
         review.press("label.pass", "first", "select", "select.all", "label.fail")
         assert question_of(review)[1] == (
-            "1 of them have a label already. 2 have not been read, which their labels say."
+            "1 of them has a label already. 2 were not read, and the labels say so."
             " u takes all back at once."
         )
         review.answer(True)
