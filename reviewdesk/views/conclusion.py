@@ -71,9 +71,8 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         named = named_design(page)
         return _section(f"Not yet: {_WHY_NOT.get(named, DESIGNS[named])}.")
     if line.n < FEWEST and design is Design.CENSUS:
-        one = "the one decided verdict has"
-        every = one if line.n == 1 else f"all {line.n} decided verdicts have"
-        return _section(f"Not yet: {every} a label, fewer than the {FEWEST} needed.")
+        few = f"{plural(line.n, 'label is', 'labels are')} fewer than the {FEWEST} needed"
+        return _section(f"Not yet: every decided verdict has a label, and {few}.")
     if line.n < FEWEST:
         text = f"{plural(line.n, 'label counts', 'labels count')}, and at least {FEWEST} are needed"
         return _section(f"Not yet: {text}.")

@@ -182,13 +182,15 @@ def test_eight_labels_prove_no_accuracy_of_98_percent(eight: Cli, write: Write) 
 def test_a_suite_says_the_same_of_its_files(eight: Cli, write: Write) -> None:
     known = eight("calibrate", "--json").json
     assert (known["such_items"]["labels"], known["such_items"]["tests"]) == (8, 4)
-    assert "400 of 400 verdicts labelled, 8 labels count." in eight("calibrate").out
     text = eight("labels", "export", "--format", "full").out
     write("labels.jsonl", text.encode())
     suite = b"calibration:\n  - name: n\n    labels: labels.jsonl\n" + LIMITS
     found = facts(eight("gate", write("s.yml", suite), "--json"))["entries"][0]
     assert found["checks"][0]["value"] == pytest.approx(known["such_items"]["accuracy_low"])
     assert found["checks"][2]["status"] == "pass"
+    assert "has a label, and 8 labels are fewer than the 30" in eight("calibrate").out
+    eight("label", "undo")
+    assert "350 of 400 verdicts labelled, 7 labels count." in eight("calibrate").out
 
 
 def test_rows_without_their_content_have_an_independence_that_nobody_knows(
