@@ -56,8 +56,8 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
         (60, [], ("Not yet: there are no pass or fail labels. 0 of 60 verdicts labelled. "
                  "Figures show after 20 more labels.")),
         (60, ["right"] * 20, "Not yet: 20 labels count, and at least 30 are needed. "),
-        (12, ["right"] * 12, "Not yet: every decided verdict has a label, and 12 labels are fewer "),
-        (1, ["right"], "Not yet: every decided verdict has a label, and 1 label is fewer than "),
+        (12, ["right"] * 12, "Not yet: every decided verdict has a label, and 12 labels are "),
+        (1, ["right"], "Not yet: every decided verdict has a label, and 1 label is fewer "),
         (60, ["pass"] * 60, "No: its confidence is off (ECE)."),
         (60, ["wrong"] * 60, ("No: its confidence is off (ECE); its confidence is "
                              "often wrong (Brier)")),
