@@ -35,7 +35,7 @@ judge: richter bewerter prüfer gutachter juez juge giudice juiz evaluador éval
 evaluated_by graded_by scored_by rated_by bewertet_von model_judge source_id j 评委 裁判 评审
 審査員 судья valutatore avaliador beoordelaar rechter arbitre correcteur korrektor llm_judge
 judge_llm sędzia
-score: score rating value grade result outcome points score_value resultado risultato résultat
+score: score rating value grade result outcome points mark score_value resultado risultato résultat
 ergebnis bewertung punkte punktzahl puntuación puntaje valutazione punteggio 得分 分数 评分 点数
 スコア оценка valoración valoracion calificación calificacion puntuacion pontuação avaliação punti
 voto cijfer ocena betyg

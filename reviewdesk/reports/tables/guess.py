@@ -52,7 +52,7 @@ _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg", re.IGNORECASE
 )
 _UNLIKELY = re.compile(
-    r"meta|config|usage|param|setting|info|timing|stat|version|context|input|expected|cost|token",
+    r"meta|config|usage|argument|param|setting|info|timing|stat|version|context|input|expected|cost|token",
     re.IGNORECASE,
 )
 """Columns of objects that hardly hold answers, if others do."""

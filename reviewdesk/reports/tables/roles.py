@@ -428,7 +428,8 @@ class TableRoles(TableSample):
                 about = roles_of([column[place.end() :]]).keys()
                 for role in about & (_INNER | ({"reason"} if "meta" in place[0] else set())):
                     told = role == "output" and place[0][:-1] in _TASKS
-                    if (said := "reference" if told else role) not in self.roles:
+                    said = "reference" if told else role
+                    if said not in self.roles and column not in known:
                         found.setdefault(said, column)
             single = isinstance(held, list) and len(held) == 1
             texts: Any = held[0] if isinstance(held, list) and single else held

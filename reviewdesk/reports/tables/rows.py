@@ -35,8 +35,8 @@ from reviewdesk.reports.wording import Path, must_be, spell_path
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
 """Keys that hold the rows in a document, such as a service's response."""
 
-_WRAPS = ("_source", "row", "node")
-"""Keys under which Elasticsearch, Hugging Face's viewer and GraphQL put each row."""
+_WRAPS = ("_source", "row", "node", "fields")
+"""Keys under which Elasticsearch, Hugging Face's viewer, GraphQL and Airtable put each row."""
 
 _CELLS_OF = frozenset({"individual_scores", "scores", "values"})
 """Keys of the cells of a column, which is named by the key around them."""
@@ -282,7 +282,8 @@ def _parallel(document: Cells, lengths: Mapping[str, int] | None = None) -> dict
 def _unwrapped(key: str, first: Cells, outline: Outline, *, several: bool = True) -> Layout:
     """Return the layout of rows such as the first one; each may be inside an object."""
     for wrap in _WRAPS if several else ():
-        if isinstance(inner := first.get(wrap), dict):
+        rest = [one for key, one in first.items() if key != wrap and isinstance(one, dict | list)]
+        if isinstance(inner := first.get(wrap), dict) and not (any(rest) and wrap == "fields"):
             return Layout(flat_names(inner), outline=outline, key=f"{key}.{wrap}".lstrip("."))
     held = [one for one in first.values() if isinstance(one, dict)]
     typed = any(next(iter(one), "").startswith("$") for one in held)
