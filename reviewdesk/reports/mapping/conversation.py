@@ -1,7 +1,6 @@
 """Read a conversation as texts: the turns before the last answer, and that answer.
 
-Messages may be those of OpenAI (chat and responses), of Anthropic, of ShareGPT, and of
-OpenTelemetry's spans, with the attributes of OpenInference and OpenLLMetry too.
+Messages are those of OpenAI, Anthropic, ShareGPT, or spans of OpenTelemetry and its variants.
 """
 
 import json

@@ -136,8 +136,7 @@ class RefusedTableError(LateFactError):
 class LateFacts:
     """What holds for names anywhere in a file, such as a score outside 0..1.
 
-    A survey adds the names before they are queried. In a file that is streamed and has no survey,
-    adding a name that was already queried is an error.
+    Names are added before they are queried; to add one later, in a streamed file, is an error.
     """
 
     def __init__(self) -> None:
@@ -169,8 +168,7 @@ def unread_keys(
 ) -> list[str]:
     """Return the keys of a juror's record that must hold an answer that was not understood.
 
-    ``answers`` are the keys that the reader looks at: null there means no answer, and any other
-    value was not understood. ``known`` are the keys that describe the juror and its cost.
+    Those among ``answers`` count if they are filled, else all that are filled but not ``known``.
     """
     stated = [key for key in answers if key in record]
     if stated:
@@ -208,10 +206,9 @@ NOT_MEASURED = "a pass or fail beside an empty score is not measured, and casts 
 
 
 def measured(ballot: JsonObject, count: Callable[[str], None]) -> JsonObject:
-    """Return the ballot of a record whose score is null, NaN or absent, without a vote.
+    """Return the ballot of a record without a score, without the vote that tools derive from it.
 
-    Tools derive pass from the score, so a pass or a fail without a score was never measured. A
-    ballot with an error, or with a number that is kept raw, is unchanged. ``count`` counts a note.
+    A ballot with an error or a number kept raw is unchanged. ``count`` counts a note.
     """
     known = any(ballot.get(key) is not None for key in ("score", "raw_score", "error"))
     if known or not isinstance(ballot.get("pass"), bool):

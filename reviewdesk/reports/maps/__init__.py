@@ -49,9 +49,8 @@ def fitting(
 ) -> list[str]:
     """Return the maps whose signature a table's columns match; of one tool only, if named.
 
-    For a map whose rows are nested, the signature may be the outermost keys of the ``document``. Of
-    several maps of one tool, the one with most in its signature counts. A column of ``unless`` is
-    of another kind of file.
+    For nested rows, the signature may be keys of the ``document``. Of several maps of one tool, the
+    one with most in its signature counts. A column of ``unless`` is of another kind of file.
     """
     found = [
         name

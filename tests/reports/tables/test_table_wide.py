@@ -30,14 +30,19 @@ def test_each_named_column_is_a_judge() -> None:
     ]
 
 
-def test_without_the_option_the_line_says_which_columns_to_name() -> None:
-    line = refusal(WIDE)
-    assert "has no column that names the judge (its columns: item, text, a, b, human)" in line
-    assert line.endswith("--judge-columns a,b --strategy majority --threshold 0.5")
-
-
-def test_a_name_with_a_blank_is_quoted_in_the_hint() -> None:
-    assert refusal("item,by a\nx,1\n").endswith("--judge-columns 'by a'")
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        (WIDE, "a,b --strategy majority --threshold 0.5"),
+        ("item,by a\nx,1\n", "'by a'"),
+        ("i,ann\na,Strong\nb,Weak\nc,Weak\n", "ann --pass-label Strong --fail-label Weak"),
+        # A word between pass and fail is neither.
+        ("i,ann\na,Agree\nb,Neutral\nc,Disagree\nd,Agree\n",
+         "ann --pass-label Agree --fail-label Disagree"),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_the_columns_and_ends_in_the_whole_command(text: str, command: str) -> None:
+    assert refusal(text).endswith(f"open t.csv --judge-columns {command}")
 
 
 @pytest.mark.parametrize(
@@ -50,16 +55,6 @@ def test_a_name_with_a_blank_is_quoted_in_the_hint() -> None:
 )
 def test_what_is_refused(text: str, columns: tuple[str, ...], told: str) -> None:
     assert told in refusal(text, judge_columns=columns)
-
-
-def test_a_header_of_words_that_wait_gives_the_whole_command() -> None:
-    told = refusal("id,ann,ben\na,Strong,Weak\nb,Strong,Strong\nc,Strong,Weak\n")
-    assert told.endswith("open t.csv --judge-columns ann,ben --pass-label Strong --fail-label Weak")
-
-
-def test_a_word_between_pass_and_fail_is_not_proposed_as_either() -> None:
-    told = refusal("id,ann\na,Agree\nb,Neutral\nc,Disagree\nd,Agree\n")
-    assert told.endswith("--judge-columns ann --pass-label Agree --fail-label Disagree")
 
 
 def test_a_list_of_ratings_under_an_unknown_name_opens_as_a_table() -> None:
