@@ -126,6 +126,7 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
         return None
     elements = [one for one in elements if _filled(one)]
     whole = named and len(held) > 1 and {*map(type, held.values())} == {int}
+    whole = whole and "chosen" not in held
     if not elements or (whole and all(USUAL.vote(key) is not None for key in held)):
         return None  # {"pass": 2, "fail": 1} counts votes, and is no judge's answer
     texts = [key for key, one in held.items() if isinstance(one, str)] if named else []
