@@ -242,7 +242,7 @@ def split(
     return BlindSplit(
         blind=measure(rows.weighted([float(way is True) for way in ways]), None),
         open=measure(rows.weighted([float(way is not True) for way in ways]), None),
-        unsaid=ways.count(None),
+        unsaid=len({one.content for one, way in zip(verdicts, ways, strict=True) if way is None}),
     )
 
 
