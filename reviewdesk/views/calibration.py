@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck, specificity_check
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.records import TELLING, Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import (
     BinPosition,
     BlindSplit,
@@ -443,6 +443,8 @@ def _blind_and_open(found: BlindSplit) -> Section:
         )
     elif seen.accuracy is None:
         text = "every label was given before the panel's answer was seen"
+    elif min(blind.n, seen.n) < TELLING:
+        text = f"too few labels to compare: wait for {TELLING} of each"
     else:
         hidden = round(blind.accuracy, 2)
         shown = round(seen.accuracy, 2)
