@@ -17,7 +17,7 @@ from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, together
 from reviewdesk.reports.bytes.window import Outline, Window, read_lines
-from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
+from reviewdesk.reports.canonical.rules import checked_verdict, drop_nulls, verdict_rules
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping.foreign import UnreadBallots
 from reviewdesk.reports.mapping.secrets import (
@@ -187,23 +187,15 @@ class Report:
         if item.text is not None:
             if problem := verdict_rules(verdict):
                 return problem
-            text = item.text
-            # The text is stored as it is, unless it has line breaks or unnecessary escapes.
-            escapes = b"\\" in text and b"\\u" in text
-            compact = not escapes and b"\n" not in text and b"\t" not in text
-            try:
-                return verdict, text if compact else json_of(decode(text))
-            except OverflowError:
-                return FieldProblem((), "contains a whole number that is too large")
+            return verdict, item.text
         if item.problem:
             return item.problem
         made = checked_verdict(verdict)
         if isinstance(made, FieldProblem):
             return made
         altered = not self._foreign or guard(verdict)
+        drop_nulls(verdict)
         text = json_of(verdict)
-        if b":null" in text:
-            text = json_of(stored_form(verdict))
         return verdict_model(text) if altered else made, text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:

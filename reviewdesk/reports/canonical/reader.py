@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, failing, together
 from reviewdesk.reports.bytes.window import Window, line_value, text_lines
-from reviewdesk.reports.canonical.rules import clean_verdicts, header_problem, stored_form
+from reviewdesk.reports.canonical.rules import clean_verdicts, drop_nulls, header_problem
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
@@ -74,7 +74,8 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
 def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:
     if problem := header_problem(value):
         raise fail(f"{line}{spell_path(problem.path)}", problem.text, "Fix the file.")
-    header: dict[str, Any] = stored_form(value)
+    header: dict[str, Any] = value
+    drop_nulls(header)
     return header
 
 

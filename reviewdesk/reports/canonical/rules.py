@@ -218,69 +218,73 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
     """Return for each JSON text its verdict and the stored JSON, or ``UNCLEAN``.
 
     Only the strict decoder can read texts with anything odd, or say what is wrong. Doubled keys, of
-    which only the last would be kept, and null values that are not stored are detected by counting
-    quotes: the texts have more of them than the verdicts have when they are written again.
+    which only the last would be kept, are detected by counting quotes: the texts have more of them
+    than the verdicts have when they are written again.
     """
     with suppress(*_REFUSED):
-        count = quotes(b"".join(texts))
-        # If the first null is one that is not stored, most verdicts have such nulls.
-        sample = next((text for text in texts if b"null" in text), None)
-        drops = sample is not None and quotes(sample) != quotes(json_of(verdict_model(sample)))
-        for read in (_with_nulls,) if drops else (verdict_model, _with_nulls):
-            values = list(map(read, texts))
-            if count != quotes(json_of(values)):
-                continue
-            if read is _with_nulls:
-                msgspec.msgpack.encode(values)  # refuses numbers over 64 bits
-            verdicts = msgspec.convert(values, list[VerdictModel])
-            if any(map(_is_odd, verdicts, texts)):
-                break
-            return list(zip(verdicts, map(_stored_text, values, texts), strict=True))
+        verdicts = list(map(verdict_model, texts))
+        whole = b"".join(texts)
+        blanks = b"\n" in whole or b"\t" in whole
+        escapes = b"\\" in whole
+        given = quotes(whole)
+        needed = quotes(json_of(verdicts))
+        stored = list(texts)
+        dropped = 0
+        for at, text in enumerate(texts) if blanks or escapes or given != needed else ():
+            again = escapes and b"\\u" in text
+            again = again or (blanks and (b"\n" in text or b"\t" in text))
+            if again or (given != needed and b"null" in text):
+                value = decode(text)
+                count = drop_nulls(value)
+                dropped += count
+                if again or count:
+                    stored[at] = json_of(value)
+        if given == needed + 2 * dropped and not _is_odd(verdicts, texts):
+            return list(zip(verdicts, stored, strict=True))
     return [UNCLEAN] if len(texts) == 1 else [clean_verdicts([text])[0] for text in texts]
 
 
-def _with_nulls(text: bytes) -> Any:
-    """Return a verdict's model or, if it may have nulls, its plain object, which keeps them."""
-    return decode(text) if b"null" in text else verdict_model(text)
+def _is_odd(verdicts: Sequence[VerdictModel], texts: Sequence[bytes]) -> bool:
+    """Return True if free values of verdicts are nested too deep; raise an error for others."""
+    free = {}
+    for at, one in enumerate(verdicts):
+        values: list[Any] = [one.meta, one.labels, one.reruns]
+        for juror in one.jurors:
+            values += juror.meta, juror.samples
+        if any(values):
+            free[at] = list(filter(None, values))
+    msgspec.msgpack.encode(list(free.values()))  # refuses numbers over 64 bits
+    return any(is_too_deep(texts[at], verdicts[at]) for at in free)
 
 
-def _stored_text(value: Any, text: bytes) -> bytes:
-    """Return the JSON without nulls if the value is an object that has some, else the text."""
-    if not isinstance(value, dict) or value == (stored := stored_form(value)):
-        return text
-    return json_of(stored)
+_PARTS: dict[str, Any] = {
+    "case": {}, "agreement": {}, "trim": {}, "human": {}, "provenance": {}, "generator": {},
+    "checks": {}, "producer": {}, "defaults": {}, "jurors": {"error": {}},
+}  # fmt: skip
+_PARTS["reruns"] = _PARTS
+"""The keys whose values may have nulls that are not stored, each with those in its value.
 
-
-def _is_odd(verdict: VerdictModel, text: bytes) -> bool:
-    """Return True if the free values of a verdict are nested too deep, or raise an error."""
-    free = verdict.meta or verdict.labels or verdict.reruns
-    if not free and not any(one.meta or one.samples for one in verdict.jurors):
-        return False
-    msgspec.msgpack.encode(verdict)  # refuses numbers over 64 bits
-    return is_too_deep(text, verdict)
-
-
-_HOLDERS = (
-    "case", "jurors", "agreement", "trim", "checks", "human", "provenance", "generator", "reruns",
-    "error", "producer", "defaults",
-)  # fmt: skip
-"""The keys whose values may have nulls that are not stored; free values are kept unchanged."""
+Free values are kept unchanged.
+"""
 _MEANT = frozenset({"pass", "value"})
 """The keys whose null has a meaning: a withheld vote or an undefined agreement."""
 
 
-def stored_form(value: Any) -> Any:
-    """Return the stored form of a verdict or a header that has no problem.
+def drop_nulls(value: dict[str, Any], parts: dict[str, Any] = _PARTS) -> int:
+    """Remove the nulls of a valid verdict or header that are not stored; return their number.
 
-    Nulls are left out. A juror's ``pass: null`` stays, as it withholds the vote; without the key,
-    the threshold decides.
+    A juror's ``pass: null`` stays, as it withholds the vote; without the key, the threshold
+    decides.
     """
-    if isinstance(value, list):
-        return [stored_form(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    kept = {key: one for key, one in value.items() if one is not None or key in _MEANT}
-    for key in _HOLDERS:
-        if key in kept:
-            kept[key] = stored_form(kept[key])
-    return kept
+    count = 0
+    if None in value.values():
+        gone = [key for key, one in value.items() if one is None and key not in _MEANT]
+        for key in gone:
+            del value[key]
+        count = len(gone)
+    for key, inner in parts.items():
+        if key in value:
+            part = value[key]
+            for one in part if type(part) is list else (part,):
+                count += drop_nulls(one, inner)
+    return count
