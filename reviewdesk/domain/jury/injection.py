@@ -213,6 +213,8 @@ SIGNS = (
         r"(?:précédentes|ci-dessus))",
         r"\b(?:ignor|olvid|descart)[ae]\s[^.!?\n]{0,30}?\b(?:instrucciones|rúbrica)\b",
         r"(?:忽略|无视|無視|忘记|忘記)[^。！？\n]{0,15}?(?:指令|指示|评分标准|評分標準|提示词|提示詞)",
+        # English has the first hint too.
+        then=r"(?<!ignor)|ier|[ae][zr]?\s[^.!?\n]{0,120}(?:consignes|bar|instruc[ct]|r[\x80-\xff]+b)",
     ),
     _sign(
         InjectionKind.DEMAND,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.family import shares_family
+from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.label_rules import LabelBallots, Words
 from reviewdesk.domain.jury.rules import LINED, Rule, rule_for
 from reviewdesk.domain.jury.scores import BANDS
@@ -229,7 +229,7 @@ def read_sheet(
         columns=columns,
         labels=LabelBallots(words, code, sure, weights),
         claims=_claims(verdicts, words, trims, columns.scores.shape),
-        shared=_kin(verdicts, generator),
+        shared=_kin(verdicts, jurors, seated, generator),
         flat=flat,
         **{name: by_seat(flat[name], seated, False) for name in marks},
     )
@@ -361,17 +361,24 @@ def _codes(values: Sequence[Any], words: Sequence[Any]) -> Ints:
     return np.array([codes.get(one, NOTHING) for one in values], np.int64)
 
 
-def _kin(verdicts: Sequence[VerdictModel], known: Generator) -> Ints:
-    found = np.full(len(verdicts), NOTHING)
-    for at, verdict in enumerate(verdicts):
-        own = verdict.generator
-        model = (own and own.model) or known.model
-        vendor = (own and own.vendor) or known.vendor
-        if model or vendor:
-            panel = tuple([(one.model, one.vendor) for one in verdict.jurors])
-            shares = shares_family(panel, model, vendor)
-            found[at] = NOTHING if shares is None else shares
-    return found
+def _kin(
+    verdicts: Sequence[VerdictModel], jurors: Sequence[JurorModel], seated: Ints, known: Generator
+) -> Ints:
+    """Return for each verdict whether a juror shares the generator's family, ``Sheet.shared``."""
+    numbers: dict[str, int] = {}
+
+    def families(pairs: list[tuple[str | None, str | None]]) -> Ints:
+        codes = dict.fromkeys(pairs, NOTHING)
+        for pair in codes:
+            if found := family(*pair):
+                codes[pair] = numbers.setdefault(found.name, len(numbers))
+        return np.array([codes[pair] for pair in pairs], np.int64)
+
+    own = [one.generator or known for one in verdicts]
+    makers = families([(one.model or known.model, one.vendor or known.vendor) for one in own])
+    seats = by_seat(families([(one.model, one.vendor) for one in jurors]), seated, NOTHING)
+    unknown = (makers == NOTHING) | (seats == NOTHING).all(axis=0)
+    return np.where(unknown, NOTHING, (seats == makers).any(axis=0)).astype(np.int64)
 
 
 def _model(verdict: Verdict) -> VerdictModel:

@@ -55,10 +55,6 @@ class PackedRun(Struct, frozen=True):
     quorums: tuple[Bar, ...]
 
 
-_MOST_PANELS = 4096
-"""The number of panels that are cached."""
-
-
 def seat_names(ids: Sequence[str]) -> list[str]:
     """Return the names of one panel's seats: their ids, or ``id#2`` for an id's second seat."""
     seen = Counter[str]()
@@ -75,16 +71,12 @@ class Names:
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
         self.quorums: dict[Bar, int] = {}
-        self._panels: dict[tuple[str, ...], list[int]] = {}
 
-    def seats(self, ids: tuple[str, ...]) -> list[int]:
+    def seats(self, ids: Sequence[str]) -> list[int]:
         """Return the number of each seat's name in a panel."""
-        if ids not in self._panels:
-            if len(self._panels) > _MOST_PANELS:
-                self._panels.clear()
-            names = seat_names(ids)
-            self._panels[ids] = [self.names.setdefault(name, len(self.names)) for name in names]
-        return self._panels[ids]
+        known = self.names
+        names = ids if len(set(ids)) == len(ids) else seat_names(ids)
+        return [known.setdefault(name, len(known)) for name in names]
 
     def quorum(self, policy: Policy) -> int:
         """Return the number of a policy's quorum and the other parts of its bar, -1 without one."""

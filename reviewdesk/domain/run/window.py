@@ -213,8 +213,7 @@ class WindowReader:
         verdicts = [verdict for verdict, _ in written]
         texts = [text for _, text in written]
         facts, place = self._policies.of(verdicts)
-        panels = [tuple([juror.id for juror in one.jurors]) for one in verdicts]
-        seats = [self.known.seats(panel) for panel in panels]
+        seats = [self.known.seats([juror.id for juror in one.jurors]) for one in verdicts]
         found = Verdicts(read_sheet(verdicts, facts, place, self._generator, seats))
         digests = [content_digest(one) for one in verdicts]
         marks = breaches(found, lambda at: self._read(stored_body(texts[at])))
