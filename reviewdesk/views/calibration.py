@@ -384,7 +384,7 @@ def _which_items(page: CalibrationPage) -> Section:
             for one in page.strata
         ]
         heads = (
-            "group", "verdicts", Column("labels", rank=1), "in order", "pass or fail",
+            "group", "items", Column("labels", rank=1), "in order", "pass or fail",
             Column("can't tell", rank=2), "weight", "random check",
         )  # fmt: skip
         groups = replace(table(heads, rows, "The groups of the draw"), least=12)

@@ -140,7 +140,7 @@ def test_the_figures_of_a_census(tmp_path: Path) -> None:
 def test_the_groups_and_the_jurors_of_a_census(tmp_path: Path) -> None:
     lines = [" ".join(line.split()) for line in text(census(tmp_path), 120).splitlines()]
     for line in (
-        "group verdicts labels in order pass or fail can't tell weight random check",
+        "group items labels in order pass or fail can't tell weight random check",
         "flagged/pass 1 1 1 1 0 1.00 -",
         "rest/pass 2 2 2 2 0 1.00 2/2",
         "rest/fail 1 1 1 1 0 1.00 1/1",
