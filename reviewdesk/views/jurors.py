@@ -134,7 +134,7 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
         who = ("every juror",) if len(bounded) == len(page.jurors) else joined(bounded)
         blocks.append(Paragraph((*who, text), Tone.WARN))
     designs = ", ".join(words.DESIGNS[one] for one in page.designs)
-    note = f"{words.plural(page.labels, 'label')}, {designs}: {target.value}"
+    note = f"{words.plural(page.labels, 'labelled verdict')}, {designs}: {target.value}"
     return Section("Against the labels", tuple(blocks), note)
 
 

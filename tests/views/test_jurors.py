@@ -121,14 +121,14 @@ def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
 
 def test_such_items_are_less_sure_than_this_run() -> None:
     shown = document_text(jurors(filled("a", "b"), target=Target.ITEMS))
-    assert "AGAINST THE LABELS  2,089 labels, every decided verdict is labelled: new items" in shown
+    assert "AGAINST THE LABELS  2,089 labelled verdicts, every decided verdict is labelled" in shown
     # Of a census nothing is left to guess of the run: Wilson of 2023, 1234 and 789 as samples.
     wilson = ["0.97", "0.96-0.98", "0.96", "0.94-0.97", "0.99", "0.98-0.99"]
     assert rows_of(shown, "a ")[0] == ["2089", *wilson]
 
 
 def test_one_label_is_not_several() -> None:
-    assert "AGAINST THE LABELS  1 label, every decided verdict" in text(
+    assert "AGAINST THE LABELS  1 labelled verdict, every decided" in text(
         replace(filled("a", "b"), labels=1)
     )
 
