@@ -199,10 +199,6 @@ class PageDialog(Dialog[Any]):
         elif has_lines(options):
             getattr(options, f"action_{how}")()
 
-    @property
-    def text(self) -> str:
-        return "\n".join(str(option.prompt) for option in self.query_one(OptionList).options)
-
     def on_mount(self) -> None:
         self.show()
 

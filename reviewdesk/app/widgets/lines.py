@@ -254,10 +254,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=at, animate=False, force=True)
 
     @property
-    def place(self) -> tuple[int, int, int]:
-        return round(self.scroll_offset.y), self.page, len(self._lines)
-
-    @property
     def page(self) -> int:
         return max(1, self.size.height)
 

@@ -37,9 +37,9 @@ async def test_the_text_has_the_keys_until_the_queue_is_given_them(tmp_path: Pat
         first = stage.current
         item = stage.review.item
         for key, way in (("j", 1), ("ctrl+d", 1), ("k", -1), ("pagedown", 1), ("ctrl+u", -1)):
-            top = item.place[0]
+            top = item.scroll_offset.y
             await stage.press(key)
-            assert (item.place[0] - top) * way > 0
+            assert (item.scroll_offset.y - top) * way > 0
         assert stage.current == first
         await stage.press("J")
         assert stage.current != first

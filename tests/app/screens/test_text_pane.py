@@ -26,18 +26,18 @@ def row(stage: Stage, pane: Pane, at: int = 0) -> str:
     return stage.cells()[pane.region.y + at][pane.region.x : pane.region.right - 1]
 
 
-async def test_going_to_a_line_and_telling_the_place(tmp_path: Path) -> None:
+async def test_going_to_a_line(tmp_path: Path) -> None:
     lines = [Content(f"line {number}") for number in range(100)]
     async with pane_of(tmp_path, lines) as (stage, pane):
         height = pane.region.height
-        assert pane.place == (0, height, 100)
+        assert pane.scroll_offset.y == 0
         pane.go(40)
         await stage.settle()
-        assert pane.place == (40, height, 100)
+        assert pane.scroll_offset.y == 40
         assert row(stage, pane).startswith(" line 40")
         pane.go(1000)
         await stage.settle()
-        assert pane.place == (100 - height, height, 100)
+        assert pane.scroll_offset.y == 100 - height
 
 
 async def test_a_selection_is_what_was_pointed_at(tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ async def test_the_jury_stops_at_each_juror(tmp_path: Path) -> None:
         assert jury.in_view[0].split()[0] == "b"
         # The other item starts at its start.
         await stage.press("J")
-        assert jury.place[0] == 0
+        assert jury.scroll_offset.y == 0
