@@ -366,7 +366,8 @@ class TableRoles(TableSample):
         words = DecidingWords(self.options)
         who = self.roles.get("judge", "")
         said = [one for one in ("label", "pass", "score") if one in self.roles]
-        of_person = bool(_RATER.search(f"{who} 1"))
+        once = not self.recurs([self.roles.get("item", "")])
+        of_person = once and bool(_RATER.search(f"{who} 1"))
         if self.judged[1:] and said and (of_person or (not who and "label" in said)):
             # Beside the answers of judges, that of the row is a person's.
             self.roles = {"human": self.roles.pop(said[0])} | self.roles
