@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout, SeenItems
+from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout, PartLines, SeenItems
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import Panes, TextPassage
@@ -163,7 +163,7 @@ def press_until_labelled(
     controller: ReviewController, desk: Desk, item: Item, size: tuple[int, int], now: list[float]
 ) -> tuple[bool, int]:
     """Press ``p`` until the item gets a label; return whether that was too early, and the count."""
-    lines: dict[tuple[str, int], set[int]] = {}
+    lines: dict[str, set[int]] = {}
     before = len(desk.item(item.row.key).history)
     for presses in range(1, 100):
         controller.take()
@@ -173,7 +173,7 @@ def press_until_labelled(
         if len(desk.item(item.row.key).history) == before:
             for part in layout.responses:
                 rows = range(max(part.first, top), min(part.below, top + height))
-                lines.setdefault((part.name, part.page), set()).update(rows)
+                lines.setdefault(part.name, set()).update(rows)
             controller.seen.saw(shown)
         now[0] += 1
         controller.handle("label.pass")
@@ -182,10 +182,9 @@ def press_until_labelled(
     raise SystemExit(f"{item.verdict.id} takes no label at {size}")
 
 
-def enough(part: object, lines: dict[tuple[str, int], set[int]], height: int) -> bool:
+def enough(part: PartLines, lines: dict[str, set[int]], height: int) -> bool:
     """Return True if all of a response, or a screenful of its lines, was on screen."""
-    name, page, below, first = (getattr(part, key) for key in ("name", "page", "below", "first"))
-    return len(lines.get((name, page), ())) >= min(height, below - first)
+    return len(lines.get(part.name, ())) >= min(height, part.below - part.first)
 
 
 def view_of(
