@@ -81,13 +81,13 @@ antwort réponse respuesta risposta resposta antwoord outputs prediction predict
 agent_answer said agent_response chosen reply bot_reply bot_response assistant_response
 llm_response model_answer generated_answer pred_answer chatbot_response attributes.output.value
 transcript ausgabe salida 回答 答案 답변 ответ a llm_output bot_answer candidate_answer odpowiedź
-svar
+svar new_response predicted_answer predicted_answers text_chosen
 conversation: messages conversation turns dialogue chat spans
 alternative: alternative response_b answer_b output_b response_2 answer_2 output_2 response2
-answer2 output2 rejected baseline_model_response
+answer2 output2 rejected baseline_model_response text_rejected
 reference: reference expected expected_output reference_answer ground_truth expected_response
 expected_answer golden_answer target targets ideal true_answer example_answer référence referenz
-referencia erwartet
+referencia erwartet target_response
 generator: generator generator_model output_model model_under_test model model_id model_a
 generator_1 chosen_model candidate_model target_model candidate model_name system
 rival: rival model_b generator_2 rejected_model

@@ -452,7 +452,9 @@ def flat_names(cells: Cells) -> tuple[str, ...]:
 def _csv_layout(text: str) -> Layout | None:
     """Return the layout by the delimiter with most known roles, or None; each tool asks for it."""
     found: list[tuple[int, int, Layout]] = []
-    for delimiter in _DELIMITERS:
+    tabs = {line.count("\t") for line in text.split("\n")[:8] if line}
+    # Texts seldom hold a tab, and often commas: as many in every line make a table.
+    for delimiter in "\t" if len(tabs) == 1 and tabs != {0} else _DELIMITERS:
         lines = (f"{line}\n" for line in text.split("\n"))
         start: list[list[str]] = []
         with suppress(csv.Error):
