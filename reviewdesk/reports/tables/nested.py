@@ -282,7 +282,7 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
         rule["dimension"] = roles["dimension"]
     elif named and any(map(is_criterion, held)):
         rule["dimension"] = "@key"
-    elif judge and (asked or any(is_criterion(str(one.get(judge))) for one in elements)):
+    elif judge and (asked or any(is_criterion(str(at_path(one, judge))) for one in elements)):
         rule["dimension"] = judge
     elif judge == "key" and not any(JUDGE.search(str(one.get(judge))) for one in elements):
         rule["dimension"] = judge  # the key of a feedback is its question
@@ -335,7 +335,9 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
         rule: JsonObject = {"each": path, "judge": name_path(first, key)}
         rule |= {role: roles[role] for role in ("reason", "error") if role in roles}
         if len(asked) == 1:
-            return {**rule, "score": asked[0]}
+            names = (str(at_path(one, rule["judge"])) for one in elements)
+            question = {"dimension": rule["judge"]} if any(map(is_criterion, names)) else {}
+            return {**rule, "score": asked[0], **question}
         return {"ballots": [{**rule, "score": one, "dimension": f"={one}"} for one in asked]}
     if step and not named and (scored := next(filter(_OUTCOME.search, asked), "")):
         whys = [one for one in first if one.casefold().endswith(REASONS)]
