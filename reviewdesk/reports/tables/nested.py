@@ -34,7 +34,7 @@ NO_SCORE = re.compile(
     r"|comments?|begründung)[_ .]"
     rf"|(?:^|[_ ./:(-]|{CAMEL})(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
-    r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
+    r"|temperature|usd|eur|dollars?|price|page|(?<!qwen.)max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
     r"|tries|calls|rounds?|runtime|progress|finished|latitude|longitude"
     rf"|reason\w*|{'|'.join(REASONS)}|created|at|ns|state|threshold|status_code)\W*$|[/.]error$"

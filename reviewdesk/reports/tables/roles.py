@@ -143,6 +143,13 @@ _LIKERT = re.compile(
 _SHORT = 60
 
 
+def _is_vote(cell: object) -> bool:
+    """Return True if a cell is a vote, or has the answer of each judge under its name."""
+    if isinstance(cell, dict):
+        return all(map(is_answer, cell.values()))
+    return USUAL.vote(cell) is not None
+
+
 class TableRoles(TableSample):
     """The roles of the columns of a table, each with its column or path."""
 
@@ -172,7 +179,7 @@ class TableRoles(TableSample):
         votes = self.cells(judge)
         answered = not judged or bool({*ANSWERS} & self.roles.keys())
         decimal = answered and any(str(one).isdecimal() for one in votes)
-        if votes and not decimal and None not in map(USUAL.vote, votes):
+        if votes and not decimal and all(map(_is_vote, votes)):
             del self.roles["judge"]  # its cells are no names
             self.people += [judge] if _RATER.search(f"{judge} 1") else []
         if any(isinstance(one, list) for one in self.cells(self.roles.get("dimension", "@"))):
