@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk.live.batch import Order
-from reviewdesk.domain.panel.turnout import ConsentPlan, Listener
+from reviewdesk.domain.panel.asking import ConsentPlan, Listener
+from reviewdesk.live.limits import World
 from reviewdesk.live.records import Clock as LiveClock
 from reviewdesk.live.records import Request, Response, Transport, calls_for
-from reviewdesk.live.session import World
 from reviewdesk.reports.panels.cases_file import open_cases, read_cases
 from reviewdesk.reports.panels.panel_file import read_panel
 

@@ -6,12 +6,12 @@ from typing import Any
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder, carry_out, survey
 from reviewdesk.desk.review import items
+from reviewdesk.domain.panel.asking import Listener, LiveProgress
 from reviewdesk.domain.panel.rerun import Rerun, RerunRequest, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import Listener, LiveProgress
 from reviewdesk.domain.verdict import CanonicalBallot
+from reviewdesk.live.limits import World
 from reviewdesk.live.records import Transport
-from reviewdesk.live.session import World
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.live.builders import KEYS, FakeClock
 

@@ -15,8 +15,8 @@ from time import perf_counter
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.live.limits import CallSession, RunLimits
 from reviewdesk.live.records import Call, calls_for
-from reviewdesk.live.session import CallSession, RunLimits
 from reviewdesk.live.wires.transport import HttpTransport
 from scaling.measure import Row
 

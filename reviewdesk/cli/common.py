@@ -20,7 +20,7 @@ from reviewdesk.errors import ExitCode, ReportError, ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.domain.panel.turnout import LiveProgress
+    from reviewdesk.domain.panel.asking import LiveProgress
     from reviewdesk.domain.records import Event, Run
     from reviewdesk.settings import Settings
     from reviewdesk.views.document import Document, Section

@@ -172,7 +172,7 @@ def try_(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, **given:
     import asyncio
 
     from reviewdesk.desk.improve import candidates
-    from reviewdesk.domain.panel.turnout import Listener
+    from reviewdesk.domain.panel.asking import Listener
 
     current_settings()  # they may name the keys
     ready = candidates.prepare(desk, run, candidate, parent, **given)

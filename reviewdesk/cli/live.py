@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.live.batch import Order
     from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
+    from reviewdesk.domain.panel.asking import Allowance, BatchSummary, ConsentPlan
     from reviewdesk.domain.panel.rerun import RerunSummary
-    from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, ConsentPlan
     from reviewdesk.domain.verdict import CanonicalBallot
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,7 +66,7 @@ class _Amount(click.FloatRange):
 
 def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allowance:
     """Parse a count of ballots, or a share of them if the text has a percent sign or a point."""
-    from reviewdesk.domain.panel.turnout import Allowance
+    from reviewdesk.domain.panel.asking import Allowance
 
     is_percent = text.endswith("%")
     is_share = is_percent or "." in text
@@ -284,7 +284,7 @@ def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> Non
 
 def _judge(order: Order, stdin: BinaryIO | None) -> None:
     from reviewdesk.desk.live.batch import CallsPendingError, judge_cases
-    from reviewdesk.domain.panel.turnout import Listener
+    from reviewdesk.domain.panel.asking import Listener
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import consent
 
@@ -444,7 +444,7 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
 
     from reviewdesk.desk.live.rerun import carry_out
     from reviewdesk.desk.review.items import of_item
-    from reviewdesk.domain.panel.turnout import Listener
+    from reviewdesk.domain.panel.asking import Listener
     from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes
     from reviewdesk.views.panel import consent, turnout

@@ -12,21 +12,21 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from reviewdesk.domain.panel.asking import ConsentPlan, Host, Listener, LiveProgress, kind_of_loss
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror, not_asked, seat_body
 from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import ConsentPlan, Host, Listener, LiveProgress, kind_of_loss
 from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import UsageError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.live.keys import Redactor, key_names, key_problem, redactor
+from reviewdesk.live.limits import CallSession, Meter, RunLimits, World, worst
 from reviewdesk.live.records import CACHE_HEADER, Call, Exchange, ReplyStore, calls_for
 from reviewdesk.live.replies.ballots import answer_of, ballot_of, stopped
 from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
-from reviewdesk.live.session import CallSession, Meter, RunLimits, World, worst
 from reviewdesk.live.vendor_batches import BatchStore, BatchTransport
 from reviewdesk.live.wires.batches import is_batched
 from reviewdesk.live.wires.requests import hashed, payload

@@ -15,14 +15,14 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
+from reviewdesk.domain.panel.asking import RATE_LIMITED, ModelPause
 from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import TransportError
+from reviewdesk.live.limits import TICK, CallSession, CallTurn, JurorState, Meter
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.envelope import LEFT_OUT, Fault, reply_or_fault
 from reviewdesk.live.retry import Retry, Trying
-from reviewdesk.live.session import TICK, CallSession, CallTurn, JurorState, Meter
 from reviewdesk.live.wires.requests import (
     STRUCTURE,
     TEMPERATURE,

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import read_key
+from reviewdesk.live.limits import CallSession
 from reviewdesk.live.records import (
     BATCH_HEADER,
     MAX_BODY,
@@ -32,7 +33,6 @@ from reviewdesk.live.records import (
 )
 from reviewdesk.live.replies.envelope import decoded, fault_of, text_at
 from reviewdesk.live.retry import LONGEST_WAIT, asked_wait, backoff
-from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.batches import WIRES, BatchAnswer, Named, Upload, VendorJob
 from reviewdesk.live.wires.requests import encoded, headers_for, payload
 from reviewdesk.live.wires.vendors import endpoint

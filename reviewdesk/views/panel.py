@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace
-from reviewdesk.domain.panel.rerun import contract_note
-from reviewdesk.domain.panel.turnout import (
+from reviewdesk.domain.panel.asking import (
     RATE_LIMITED,
     STOPPED,
     ConsentPlan,
@@ -12,6 +10,8 @@ from reviewdesk.domain.panel.turnout import (
     Turnout,
     Turnouts,
 )
+from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace
+from reviewdesk.domain.panel.rerun import contract_note
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.views import words
 from reviewdesk.views.document import (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.result import in_words
 from reviewdesk.domain.labels.question import Reply, RunAnswer
+from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.domain.panel.rerun import RerunResult
-from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import (
     SUGGESTION,
     Blocker,

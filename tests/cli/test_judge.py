@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.views.queue import live_text
 from tests.cli.conftest import Cli, Done
 from tests.cli.terminalkit import Killer, at_a_terminal, started

@@ -12,9 +12,9 @@ from reviewdesk.domain.panel.prompt import render
 from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import Unstored
+from reviewdesk.live.limits import CallSession, Meter, RunLimits, World
 from reviewdesk.live.records import Call, Clock, Exchange, Keep, Request, Response, Transport
 from reviewdesk.live.runner import CallRunner
-from reviewdesk.live.session import CallSession, Meter, RunLimits, World
 from tests.helpers import START
 
 KEY = "sk-sentinel/7f3a+9c=ef01"

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import PendingCase, judge_cases
+from reviewdesk.domain.panel.asking import ConsentPlan, Host, Listener
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Price
-from reviewdesk.domain.panel.turnout import ConsentPlan, Host, Listener
 from reviewdesk.errors import Cancelled, CeilingError, TransportError
 from reviewdesk.live.batch import Asking, CaseCalls, Unstored, plan
+from reviewdesk.live.limits import Meter, RunLimits, booked, worst
 from reviewdesk.live.records import Exchange, Response
-from reviewdesk.live.session import Meter, RunLimits, booked, worst
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import address_text, endpoint, proxy_for
 from reviewdesk.reports.panels.panel_file import read_panel

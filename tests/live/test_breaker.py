@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk.cli.plain import section_text
 from reviewdesk.desk.live.batch import judge_cases
-from reviewdesk.domain.panel.turnout import STOPPED, BatchSummary, Listener
+from reviewdesk.domain.panel.asking import STOPPED, BatchSummary, Listener
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request, Response
 from reviewdesk.views.document import Section

@@ -9,13 +9,13 @@ from threading import Event, Lock, Thread
 import pytest
 
 from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.domain.panel.asking import Allowance, ModelPause
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.turnout import Allowance, ModelPause
 from reviewdesk.domain.verdict import Status
+from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
 from reviewdesk.live.retry import asked_wait, budget_wait
-from reviewdesk.live.session import MINUTE, CallTurn, ModelLimit, ModelLimits
 from tests.judgekit import PRICE, YES, Room, world
 from tests.live.builders import FakeClock, juror
 from tests.live.limiters import (

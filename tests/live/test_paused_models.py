@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from reviewdesk import Juror, Panel
 from reviewdesk.cli.plain import section_text
 from reviewdesk.desk.live.batch import PendingCase, judge_cases
-from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.turnout import (
+from reviewdesk.domain.panel.asking import (
     BatchSummary,
     ConsentPlan,
     Listener,
@@ -27,12 +26,13 @@ from reviewdesk.domain.panel.turnout import (
     ModelPause,
     Turnouts,
 )
+from reviewdesk.domain.panel.case import Case
 from reviewdesk.errors import Cancelled
 from reviewdesk.live.batch import Asking, CaseCalls, Unstored
+from reviewdesk.live.limits import MINUTE, Meter, ModelLimits, RunLimits, World
 from reviewdesk.live.records import Call, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
-from reviewdesk.live.session import MINUTE, Meter, ModelLimits, RunLimits, World
 from reviewdesk.views.document import Section
 from reviewdesk.views.panel import turnout
 from reviewdesk.views.queue import live_text

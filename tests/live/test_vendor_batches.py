@@ -13,10 +13,10 @@ from reviewdesk.domain.panel.juror import VENDORS, Juror, Price, Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Redactor
+from reviewdesk.live.limits import booked, worst
 from reviewdesk.live.records import BATCH_HEADER, Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.replies.envelope import Envelope, opened
-from reviewdesk.live.session import booked, worst
 from reviewdesk.live.vendor_batches import BatchClient, call_id
 from reviewdesk.live.wires.batches import BatchWire, interface
 from reviewdesk.live.wires.vendors import endpoint

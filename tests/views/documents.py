@@ -45,8 +45,8 @@ from reviewdesk.domain.labels.team import (
     TeamPage,
     rater_agreement,
 )
+from reviewdesk.domain.panel.asking import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
-from reviewdesk.domain.panel.turnout import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.records import Item, Pace, Run, Truth
 from reviewdesk.domain.run.volatility import AgainstEarlier, EarlierRange, UnanimityWatch
 from reviewdesk.domain.stats.calibration_page import WorstSegment

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from reviewdesk.cli.plain import section_text
-from reviewdesk.domain.panel.turnout import ConsentPlan, Host, Turnout, Turnouts
+from reviewdesk.domain.panel.asking import ConsentPlan, Host, Turnout, Turnouts
 from reviewdesk.views.document import Section
 from reviewdesk.views.panel import consent, turnout
 from tests.helpers import controls

@@ -29,7 +29,7 @@ from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.candidates import PreparedTry
 from reviewdesk.desk.improve.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict
-from reviewdesk.domain.panel.turnout import Listener
+from reviewdesk.domain.panel.asking import Listener
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import improve as views

@@ -24,10 +24,10 @@ from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, carry_out
 from reviewdesk.desk.review.items import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel import rerun as panels
+from reviewdesk.domain.panel.asking import Listener, LiveProgress
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import Listener, LiveProgress
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import CanonicalBallot

@@ -39,10 +39,10 @@ from reviewdesk.domain.labels.improve import (
     gain_of,
     try_verdict,
 )
+from reviewdesk.domain.panel.asking import ConsentPlan, Listener, Turnouts
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.juror import VENDORS, seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import ConsentPlan, Listener, Turnouts
 from reviewdesk.domain.panel.verdict_body import passes
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show, show_line
@@ -50,7 +50,7 @@ from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict
 from reviewdesk.errors import UsageError
 from reviewdesk.live.batch import Asking, Survey, replied
 from reviewdesk.live.keys import PROCESS
-from reviewdesk.live.session import Meter, RunLimits, World
+from reviewdesk.live.limits import Meter, RunLimits, World
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.panel_file import panel_from, plain_text, read_panel, read_plain
 from reviewdesk.store import improve as store

@@ -24,11 +24,11 @@ from reviewdesk.desk.live.journal import (
     report_journal,
 )
 from reviewdesk.domain.jury.rules import own_share
+from reviewdesk.domain.panel.asking import BatchSummary, ConsentPlan, Listener, LiveProgress
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import BatchSummary, ConsentPlan, Listener, LiveProgress
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import (
@@ -52,7 +52,7 @@ from reviewdesk.live.batch import (
     seat_ballots,
 )
 from reviewdesk.live.keys import PROCESS
-from reviewdesk.live.session import Meter, RunLimits, World
+from reviewdesk.live.limits import Meter, RunLimits, World
 from reviewdesk.live.wires.batches import interface, is_batched
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter

@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.review.items import held, refuse_held
-from reviewdesk.domain.panel.turnout import ConsentPlan
+from reviewdesk.domain.panel.asking import ConsentPlan
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import BusyError, JournalError
+from reviewdesk.live.limits import RunLimits
 from reviewdesk.live.records import Call, Exchange
-from reviewdesk.live.session import RunLimits
 from reviewdesk.live.vendor_batches import VendorBatch
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing

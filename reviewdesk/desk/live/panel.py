@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, LabelVote, least_answered
+from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
 from reviewdesk.domain.panel.spec import PanelRule as Rule
-from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.values import Aggregate, Decision, Regime, Rounding, Strategy
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
@@ -205,8 +205,8 @@ class Panel(PanelSpec):
             CeilingError: the next call might exceed the ceiling.
         """
         from reviewdesk.desk.live.batch import BatchRun, Cases, Order
-        from reviewdesk.domain.panel.turnout import Listener
-        from reviewdesk.live.session import SystemClock, World
+        from reviewdesk.domain.panel.asking import Listener
+        from reviewdesk.live.limits import SystemClock, World
         from reviewdesk.live.wires.transport import HttpTransport
         from reviewdesk.reports.panels.cases_file import case_from
         from reviewdesk.reports.wording import FieldError, spell_path

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.rules import least_answered
+from reviewdesk.domain.panel.asking import ConsentPlan
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import PanelCheck, composition
 from reviewdesk.domain.panel.juror import (
@@ -23,7 +24,6 @@ from reviewdesk.domain.panel.juror import (
     low_effort,
 )
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
-from reviewdesk.domain.panel.turnout import ConsentPlan
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import (
     Ballot,

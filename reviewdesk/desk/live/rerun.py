@@ -20,6 +20,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.journal import DeskJournal, agreed_facts
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import UnfinishedRerun, held
+from reviewdesk.domain.panel.asking import ConsentPlan, Listener
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.juror import VENDORS, seat_body
 from reviewdesk.domain.panel.rerun import (
@@ -30,7 +31,6 @@ from reviewdesk.domain.panel.rerun import (
     RerunSummary,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
-from reviewdesk.domain.panel.turnout import ConsentPlan, Listener
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
@@ -38,9 +38,9 @@ from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
 from reviewdesk.live.batch import Asking, CaseCalls, Survey
 from reviewdesk.live.batch import payloads as sent
 from reviewdesk.live.keys import PROCESS, redactor
+from reviewdesk.live.limits import Meter, RunLimits, World
 from reviewdesk.live.records import Call, calls_for
 from reviewdesk.live.replies.ballots import answer_of, stopped
-from reviewdesk.live.session import Meter, RunLimits, World
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent

@@ -7,8 +7,8 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.panel.asking import LiveProgress, Turnouts
 from reviewdesk.domain.panel.prompt import VERSION
-from reviewdesk.domain.panel.turnout import LiveProgress, Turnouts
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Decision, Status, Verdict, own_facts
 

@@ -10,9 +10,9 @@ from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, gain_of
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.segments import Composite, SegmentFigures
+from reviewdesk.domain.panel.asking import BatchSummary, LiveProgress
 from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage

@@ -13,6 +13,7 @@ from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.items import of_item
+from reviewdesk.domain.panel.asking import LiveProgress, ModelPause
 from reviewdesk.domain.panel.rerun import (
     OpenRerun,
     RerunHistory,
@@ -20,7 +21,6 @@ from reviewdesk.domain.panel.rerun import (
     RerunScope,
     flip_rates,
 )
-from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.views import verdict as views

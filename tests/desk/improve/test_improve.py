@@ -12,10 +12,10 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.split import bodies, make_split, split_labels
 from reviewdesk.domain.labels.improve import Half, SplitLabels, TryVerdict
-from reviewdesk.domain.panel.turnout import Listener, Turnouts
+from reviewdesk.domain.panel.asking import Listener, Turnouts
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
-from reviewdesk.live.session import World
+from reviewdesk.live.limits import World
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.views import improve as views
 from tests.helpers import load, open_desk, report, tag, verdict

@@ -15,9 +15,9 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.batch import judge_cases
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
+from reviewdesk.domain.panel.asking import Allowance, Listener
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.turnout import Allowance, Listener
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response

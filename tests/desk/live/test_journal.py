@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.desk.live import journal
 from reviewdesk.desk.live.batch import judge_cases
 from reviewdesk.desk.review.items import is_held, unfinished
-from reviewdesk.domain.panel.turnout import Listener
+from reviewdesk.domain.panel.asking import Listener
 from reviewdesk.errors import CeilingError, DeskError, JournalError
 from reviewdesk.live.records import Response
 from reviewdesk.store import reruns

@@ -24,9 +24,9 @@ from reviewdesk import (
 from reviewdesk.desk.live.batch import judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
+from reviewdesk.domain.panel.asking import Listener, LiveProgress
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import PanelRule as Rule
-from reviewdesk.domain.panel.turnout import Listener, LiveProgress
 from reviewdesk.domain.verdict import Generator, verdict_from_body
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Response

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import Order, judge_cases
-from reviewdesk.domain.panel.turnout import Listener
+from reviewdesk.domain.panel.asking import Listener
 from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Response
 from tests.helpers import POSIX

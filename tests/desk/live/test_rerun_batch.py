@@ -13,10 +13,10 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, give_up, panel_for, survey
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import UnfinishedRerun, unfinished
+from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import CeilingError, UsageError
 from tests.helpers import events_of, load, open_desk, report, verdict

@@ -13,9 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import CallsPendingError, judge_cases
-from reviewdesk.domain.panel.turnout import BatchSummary, Listener
+from reviewdesk.domain.panel.asking import BatchSummary, Listener
 from reviewdesk.errors import UsageError
-from reviewdesk.live.session import World
+from reviewdesk.live.limits import World
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.judgekit import Clock, Consent, Room
 from tests.live.batch_server import BatchVendors

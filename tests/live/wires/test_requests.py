@@ -14,9 +14,9 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import hosts
 from reviewdesk.live.keys import Key, key_problem
+from reviewdesk.live.limits import worst
 from reviewdesk.live.records import Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, opened, stated_error
-from reviewdesk.live.session import worst
 from reviewdesk.live.wires.requests import payload, request
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint

@@ -1,4 +1,4 @@
-"""The turnout of each juror: how many of its ballots were answered, withheld or lost."""
+"""What a person agrees to before a panel is asked, what is told meanwhile, and what came of it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

@@ -19,8 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from reviewdesk.domain.panel.asking import NONE_LOST, RATE_LIMITED, STOPPED, Allowance, ModelPause
 from reviewdesk.domain.panel.juror import Juror, Wire
-from reviewdesk.domain.panel.turnout import NONE_LOST, RATE_LIMITED, STOPPED, Allowance, ModelPause
 from reviewdesk.domain.verdict import SLACK, Status
 from reviewdesk.errors import CeilingError, UsageError
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
