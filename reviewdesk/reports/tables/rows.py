@@ -372,9 +372,12 @@ def _list_inside(document: Cells, depth: int = 3) -> tuple[str, dict[str, Any]] 
 
 def _orient(document: Cells) -> str:
     """Return how one object holds a table, or ""; in one that is ``named`` each key names a row."""
-    if isinstance(document.get("columns"), list):
-        data = document.get(_data_key(document))
-        return "split" if isinstance(data, list) and data and isinstance(data[0], list) else ""
+    data = document.get(_data_key(document))
+    if isinstance(data, list) and data and isinstance(data[0], list):
+        # The values of a sheet, as Google's API gives them, begin with the header.
+        if "columns" not in document:
+            return "split" if all(isinstance(one, str) for one in data[0]) else ""
+        return "split" if isinstance(document["columns"], list) else ""
     rows = list(document.values())
     lists = [one[0] for one in rows if isinstance(one, list) and one and isinstance(one[0], dict)]
     if len(lists) == len(rows) and all(lists):
@@ -399,10 +402,11 @@ def _data_key(document: Cells) -> str:
 
 def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if orient == "split":
-        columns = [str(column) for column in document["columns"]]
+        data = document[_data_key(document)]
+        columns = [str(column) for column in document.get("columns", data[0])]
         index = document.get("index")
         labels = index if isinstance(index, list) and index[:2] not in ([0], [0, 1]) else ()
-        for number, cells in enumerate(document[_data_key(document)], 1):
+        for number, cells in enumerate(data if "columns" in document else data[1:], 1):
             values: Sequence[Any] = cells if isinstance(cells, list) else ()
             named = {"@key": labels[number - 1]} if number <= len(labels) else {}
             yield str(number), named | dict(zip_longest(columns, values[: len(columns)]))
