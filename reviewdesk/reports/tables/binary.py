@@ -122,7 +122,10 @@ def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator
 
 
 def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Yield the columns, then the rows, of all sheets alike; ``@key`` is the name of a sheet."""
+    """Yield the columns of the first sheet, then the rows of it and of each sheet with the same.
+
+    With several such sheets, a row has the name of its sheet as ``@key``.
+    """
     library = _library("xlsx", "openpyxl", fail)
     try:
         large = stream.seek(0, io.SEEK_END) > _LARGE

@@ -346,7 +346,7 @@ def is_missing(value: Any) -> bool:
 
 
 def likely_number(value: Any) -> float | int | None:
-    """Return the number in a cell, or None; a boolean is none, and a text without a point whole."""
+    """Return the number in a cell, or None; True and False are no numbers."""
     if type(value) in _NUMBERS:
         return value  # type: ignore[no-any-return]
     text = value.strip() if isinstance(value, str) else ""

@@ -389,7 +389,7 @@ class MapReader:
         return [(replace(vote, seat=(vote.judge, str(at)), order=at), own) for at in range(count)]
 
     def _new_ballot(self, place: RulePlace, scope: Cells, column: str, key: Any) -> Ballot | None:
-        """Return a vote without own fields, or None; one with an answer is kept by ``key``."""
+        """Return a vote, or None if its judge was not asked; rows of one ``key`` share it."""
         score = place.read["score"](scope) if "score" in place.read else None
         failed = place.get("failed", scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}

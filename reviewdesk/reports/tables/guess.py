@@ -222,7 +222,7 @@ class Guesser(TableShapes):
         return _unsure(_map(made), problem, self.see, *shown)
 
     def by_place(self, rule: JsonObject) -> list[JsonObject]:
-        """Return the rules of a rule; a list's places are those of judges whom the file names."""
+        """Return a rule for each judge if the file names the judges of a list once, in order."""
         each = rule.get("each", "")
         lengths = {len(one) if isinstance(one, list) else 0 for one in self.cells(each)}
         for key, names in self.document.items() if rule.get("judge") == "@key" else ():

@@ -484,7 +484,7 @@ class TableRoles(TableSample):
         return {}
 
     def item_column(self) -> str:
-        """Return the column that recurs with judges, the first if it names the rows, or an id."""
+        """Return the column of items: one that recurs for each judge, the first, or an id."""
         first = self.columns[0] if self.columns else ""
         taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
         times = [one for one in self.columns if _WHEN.search(one) or _OF_FORM.match(one)]

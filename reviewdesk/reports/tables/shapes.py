@@ -324,7 +324,10 @@ _VERSION = re.compile(
 
 
 def _frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
-    """Return ``dimension`` or ``epoch``, and by question or run what is around a judge's name."""
+    """Return what columns tell apart beside judges, and what surrounds a judge's name in them.
+
+    That is ``dimension`` or ``epoch``, with the texts before and after by question or by run.
+    """
     if runs := {one[0] for one in map(AGAIN.search, stems) if one}:
         judges = {one.removesuffix(run) for one in stems for run in runs if one.endswith(run)}
         if len(runs) > 1 and len(stems) == len(runs) * len(judges):

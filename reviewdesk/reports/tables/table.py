@@ -235,7 +235,10 @@ def _read_by(
     *,
     whole: bool = True,
 ) -> tuple[Layout, Guess]:
-    """Return the layout and a person's map, one that fits, or a guess; by all rows if ``whole``."""
+    """Return the layout with the person's map, else one that fits, else a guess.
+
+    All rows are read for the guess if ``whole``.
+    """
     layout = _layout(source, look, fail)
     named = read_map(options.map) if options.map else None
     if named:
