@@ -17,6 +17,7 @@ from reviewdesk.domain.records import (
     Progress,
     ProposedMap,
     QueueRow,
+    Truth,
     labels_missing,
 )
 from reviewdesk.domain.run.archived import Archived
@@ -365,7 +366,7 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
         closed = ", closed without an answer" if detail.get("closed") else ""
         words.append(f" {TRUTHS[one.label]}{closed}{imported}{sight}")
     if one.kind in {"undo", "redo"}:
-        words += [": ", outside(detail.get("was") or "", 60)]
+        words += [": ", outside(turned(one), 60)]
     if one.kind == "tags":
         words += [" ", *(tag_list(detail.get("tags") or ()) or ("cleared",))]
     if detail.get("note"):
@@ -373,6 +374,15 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
     if one.kind in RERUNS:
         words += [": ", outside(rerun_event_text(detail, result), 160)]
     return (*words, *([" (undone)"] if one.undone else []))
+
+
+def turned(event: Event) -> str:
+    """Return what an undo or a redo turned."""
+    was = str(event.detail.get("was") or "")
+    kind, _, label = was.partition(" ")
+    if kind in {"label", "repeat", "adjudicate"} and label in {*Truth}:
+        return f"{kind} {TRUTHS[Truth(label)]}"
+    return was
 
 
 def tag_list(tags: Iterable[object]) -> tuple[str | Text, ...]:

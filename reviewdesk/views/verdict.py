@@ -71,7 +71,6 @@ FIGURES = frozenset(_FIGURES)
 """The titles of the sections of figures, which fold."""
 FOLDED = "▹"
 UNFOLDED = "▿"
-_LABELS = {"pass": Tone.PASS, "fail": Tone.FAIL}
 _CHECKS = {True: ("✓ pass", Tone.PASS), False: ("✗ fail", Tone.FAIL), None: ("– none", Tone.MUTED)}
 _NOTHING = RerunHistory()
 _NO_KEYS: Mapping[str, str] = {}
@@ -99,7 +98,7 @@ def summary(item: Item) -> tuple[Block, ...]:
         "labelled by another" if item.row.labelled_by_other else "no label", Tone.MUTED
     )
     if found is not None:
-        label = "label ", Text(found, _LABELS.get(found, Tone.NOTE))
+        label = "label ", words.label(found)
     return (
         *([Paragraph(outside(item.verdict.test))] if own else []),
         *juries.decision(item),

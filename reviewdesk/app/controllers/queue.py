@@ -22,7 +22,7 @@ from reviewdesk.domain.records import Event, Item, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
-from reviewdesk.views.queue import kept_back, waits
+from reviewdesk.views.queue import kept_back, turned, waits
 from reviewdesk.views.words import plural
 
 # moves
@@ -329,7 +329,7 @@ def _told(core: Core, word: str, shown: object, event: Event) -> None:
     here = event.run in {None, core.session.run.hash, core.session.run.name}
     away = "" if here else ", in a run that was removed"
     event = core.review.repeats.event(event)
-    what = show_line(str(event.detail.get("was") or event.label or event.kind))
+    what = show_line(turned(event) or event.kind)
     if event.verdict and event.detail.get("count", 1) == 1:
         what += f" on {show_line(event.verdict, 80)}"
     if event.run and not event.verdict:

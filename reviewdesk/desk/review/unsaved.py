@@ -27,6 +27,7 @@ from reviewdesk.errors import DeskError, ReviewDeskError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
+from reviewdesk.views.words import TRUTHS
 
 _SCHEMA = "reviewdesk.unsaved/1"
 _MOST_FILES = 9
@@ -83,7 +84,7 @@ class UnsavedEdit(Struct, frozen=True):
             return edit.kind
         if isinstance(edit, NoteDraft):
             return f"unfinished note {show_line(self.verdict, 80)}"
-        word = edit.label.value if edit.label else edit.kind
+        word = TRUTHS[edit.label] if edit.label else edit.kind
         more = f" and {len(edit.others)} more" * bool(edit.others)
         return f"{word} {show_line(self.verdict, 80)}{more}"
 

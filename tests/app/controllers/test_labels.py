@@ -31,6 +31,8 @@ def test_a_label_is_saved_marked_and_moves_on(review: Review) -> None:
     assert review.labels[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]
     review.press("back")
     assert review.session.index == 3
+    review.press("undo", "undo")
+    assert review.notice.startswith("undo: label can't tell on ")
 
 
 def test_the_label_is_on_disk_when_its_mark_is_shown(tmp_path: Path, review: Review) -> None:
