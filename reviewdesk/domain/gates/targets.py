@@ -8,7 +8,6 @@ from msgspec.structs import astuple
 
 from reviewdesk.domain.assessment.result import AgreementPair, Assessment
 from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, ece_note, is_number
-from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.rules import STOPPED_EARLY, Spread
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus, whole
@@ -237,6 +236,6 @@ class JuryReadings:
     def _same_family(self) -> TargetValue:
         if self._verdict.same_family is not None:
             return TargetValue(self._verdict.same_family, Origin.STATED)
-        found = family.same_family(self._verdict.ballots, self._verdict.generator)
+        found = self._assessment.same_family
         note = "the families are not known: reads false" if found is None else ""
         return TargetValue(bool(found), Origin.RECOMPUTED, note=note)

@@ -68,27 +68,17 @@ def family(model: str | None, vendor: str | None = None) -> Family | None:
 
 def same_family(jurors: Sequence[Ballot], generator: Generator) -> bool | None:
     """Return whether a juror shares the generator's family; ``None`` if either side is unknown."""
-    return shares_family(
-        tuple((juror.model, juror.vendor) for juror in jurors), generator.model, generator.vendor
-    )
-
-
-@lru_cache(maxsize=4096)
-def shares_family(
-    panel: tuple[tuple[str | None, str | None], ...], model: str | None, vendor: str | None
-) -> bool | None:
-    """Do the same as ``same_family``, given the models and vendors of a panel and a generator."""
-    own = family(model, vendor)
-    found = [family(*juror) for juror in panel]
-    if own is None or not any(found):
+    known = any(family(juror.model, juror.vendor) for juror in jurors)
+    if not known or family(generator.model, generator.vendor) is None:
         return None
-    return any(one is not None and one.name == own.name for one in found)
+    return bool(relatives(jurors, generator))
 
 
 def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, ...]:
     """Return the ballots of the jurors that share the generator's family."""
-    whose = ((generator.model, generator.vendor),)
-    return tuple(one for one in jurors if shares_family(whose, one.model, one.vendor))
+    own = family(generator.model, generator.vendor)
+    found = [(one, family(one.model, one.vendor)) for one in jurors]
+    return tuple(one for one, its in found if own and its and its.name == own.name)
 
 
 def plain_kin(jurors: Sequence[Ballot | JurorModel], generator: Generator) -> bool:

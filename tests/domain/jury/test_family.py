@@ -98,6 +98,10 @@ def test_unknown_equals_nothing_not_even_itself(
 )
 def test_same_family(generator: str, models: tuple[str, ...], shared: bool | None) -> None:
     assert same_family(_jurors(*models), Generator(generator)) is shared
+    seats = (juror(f"j{seat}", 0.5, model=model) for seat, model in enumerate(models))
+    made = assess(read(body(*seats, generator={"model": generator})))
+    # A run computes it by columns.
+    assert made.same_family is shared
 
 
 @pytest.mark.parametrize("low", [True, False])
