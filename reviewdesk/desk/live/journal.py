@@ -52,7 +52,7 @@ class DeskJournal:
         self.desk = desk
         self.about: dict[str, Any] = {"batch": word, "of": of}
         self.plan: int | None = None
-        """The event that all replies belong to whose calls name none."""
+        """The event that replies belong to, unless their call names another."""
         self._waiting: list[Callable[[Desk], object]] = []
         self._added = self._stored = 0
         self._round: asyncio.Task[None] | None = None
