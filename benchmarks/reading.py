@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout, PartLines, SeenItems
+from reviewdesk.app.controllers.exposure import ItemLayout, PartLines, SeenItems
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import Panes, TextPassage
+from reviewdesk.app.controllers.state import Panes
 from reviewdesk.app.keys.actions import checked
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.desk import Desk
@@ -100,24 +100,14 @@ def layout_of(item: Item, size: tuple[int, int], *, fold: bool) -> tuple[ItemLay
     return painted.layout, height
 
 
-def drawn(layout: ItemLayout, top: int, height: int) -> DrawnItem:
-    """Return what the pane reports when it is scrolled to a line."""
-    rows = range(top, top + height)
-    shown = {
-        part.name: tuple(cut for at, cut in enumerate(part.cuts, part.first) if at in rows)
-        for part in layout.responses
-    }
-    return DrawnItem(layout, shown, layout.place(top), height)
-
-
 def opening(item: Item, size: tuple[int, int], *, fold: bool) -> Opening:
     """Open one item, and scroll half pages until its response was on screen."""
     layout, height = layout_of(item, size, fold=fold)
     seen, top, presses = SeenItems(), 0, 0
-    seen.saw(drawn(layout, top, height))
+    seen.saw(layout, range(top, top + height), top, height)
     while seen.unseen(item) is not None and presses < 1000:
         presses, top = presses + 1, top + height // 2
-        seen.saw(drawn(layout, top, height))
+        seen.saw(layout, range(top, top + height), top, height)
     responses = layout.responses
     head = responses[0].head < height
     end = max(part.below for part in responses) <= height
@@ -168,13 +158,12 @@ def press_until_labelled(
     for presses in range(1, 100):
         controller.take()
         top, height, layout = view_of(controller, item, size)
-        shown = drawn(layout, top, height)
         controller.guard.shown_once()
         if len(desk.item(item.row.key).history) == before:
             for part in layout.responses:
                 rows = range(max(part.first, top), min(part.below, top + height))
                 lines.setdefault(part.name, set()).update(rows)
-            controller.seen.saw(shown)
+            controller.seen.saw(layout, range(top, top + height), top, height)
         now[0] += 1
         controller.handle("label.pass")
         if len(desk.item(item.row.key).history) > before:
@@ -194,7 +183,7 @@ def view_of(
     state, (width, height) = controller.state, room(size)
     layout = painted_item(item, width, height, hidden=False, reading=state.reading).layout
     top = state.scroll.top
-    line = layout.top_for(top, height) if isinstance(top, TextPassage) else layout.line(top)
+    line = layout.line(top, height)
     furthest = max(part.below for part in layout.parts) - height
     return max(0, min(line, furthest)), height, layout
 

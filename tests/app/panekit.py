@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout
-from reviewdesk.app.controllers.state import Place, ReadingOptions, TextPassage, ViewState
+from reviewdesk.app.controllers.exposure import ItemLayout
+from reviewdesk.app.controllers.state import ReadingOptions, ViewState
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.domain.records import Item
@@ -19,7 +19,7 @@ class DrawnPane:
         self.layout, self.top, self.height = ItemLayout(), 0, 0
         self._asked = -1
 
-    def draw(self, state: ViewState, saw: Callable[[DrawnItem], None]) -> None:
+    def draw(self, state: ViewState, saw: Callable[[ItemLayout, range, int, int], None]) -> None:
         """Paint the item, scroll to where the state says or to what was at the top, and report.
 
         Nothing happens while the pane is out of view.
@@ -27,7 +27,7 @@ class DrawnPane:
         panes, item = state.panes, state.session.item
         if panes.tiny or item is None or (panes.alone and panes.current != "item"):
             return
-        place: Place | TextPassage = self.layout.place(self.top)
+        place = self.layout.place(self.top)
         if self._asked != state.scroll.turns:
             self._asked, place = state.scroll.turns, state.scroll.top
         width, self.height = panes.width, panes.height - FRAME
@@ -38,31 +38,19 @@ class DrawnPane:
             hidden=state.session.hidden,
             reading=state.reading,
         ).layout
-        if isinstance(place, TextPassage):
-            self.go(self.layout.top_for(place, self.height))
-        else:
-            self.go(self.layout.line(place))
-        saw(self.drawn)
+        self.go(self.layout.line(place, self.height))
+        saw(*self.drawn)
 
     def go(self, line: int) -> None:
         """Scroll to a line, as far as the text goes."""
         end = max(part.below for part in self.layout.parts)
         self.top = max(0, min(line, end - self.height))
 
-    def scroll(self, lines: int) -> DrawnItem:
-        """Scroll by some lines, and return what is then on screen."""
-        self.go(self.top + lines)
-        return self.drawn
-
     @property
-    def drawn(self) -> DrawnItem:
+    def drawn(self) -> tuple[ItemLayout, range, int, int]:
         """What the pane shows, as the widget reports it."""
         rows = range(self.top, self.top + self.height)
-        shown = {
-            part.name: tuple(cut for at, cut in enumerate(part.cuts, part.first) if at in rows)
-            for part in self.layout.responses
-        }
-        return DrawnItem(self.layout, shown, self.layout.place(self.top), self.height)
+        return self.layout, rows, self.top, self.height
 
 
 def item_lines(

@@ -135,7 +135,8 @@ class Review:
 
     def scroll(self, lines: int) -> None:
         """Scroll the item's pane."""
-        self.controller.seen.saw(self.pane.scroll(lines))
+        self.pane.go(self.pane.top + lines)
+        self.controller.seen.saw(*self.pane.drawn)
 
     def finish(self, name: str) -> None:
         """Run a job to its end and tell the controller."""

@@ -3,13 +3,13 @@
 import math
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.state import RESPONSES, ItemScroll, Place, Session, TextPassage
+from reviewdesk.app.controllers.state import RESPONSES, ItemScroll, Place, Session
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import repeats
 from reviewdesk.desk.review.repeats import RepeatedItem, WorkLog
@@ -87,10 +87,6 @@ class LabelGuard:
         return counts
 
 
-Cut = tuple[int, int]
-"""Start and end of a stretch of characters."""
-
-
 class PartLines(Struct, frozen=True):
     """The painted lines of one part: line ``first + i`` shows the characters from ``starts[i]`` on.
 
@@ -107,8 +103,9 @@ class PartLines(Struct, frozen=True):
     """The name of the section that unfolds the part, empty if no line is folded."""
 
     @property
-    def cuts(self) -> Iterator[Cut]:
-        return zip(self.starts, (*self.starts[1:], self.end), strict=True)
+    def chars(self) -> list[range]:
+        """The characters of each line."""
+        return list(map(range, self.starts, (*self.starts[1:], self.end)))
 
     @property
     def below(self) -> int:
@@ -118,13 +115,6 @@ class PartLines(Struct, frozen=True):
         if char < 0 or not self.starts:
             return self.head
         return self.below if char >= self.end else self.first + bisect_right(self.starts, char) - 1
-
-    def char(self, line: int) -> int:
-        """Return the first character of a line: -1 above the text, the text's end below it."""
-        at = line - self.first
-        if at >= len(self.starts):
-            return self.end
-        return self.starts[at] if at >= 0 else -1
 
 
 class ItemLayout(Struct, frozen=True):
@@ -136,39 +126,37 @@ class ItemLayout(Struct, frozen=True):
     item: str = ""
     parts: tuple[PartLines, ...] = ()
 
-    def part(self, name: str) -> PartLines | None:
-        return next((one for one in self.parts if one.name == name), None)
-
     @property
     def responses(self) -> list[PartLines]:
         return [one for one in self.parts if one.name in RESPONSES]
 
-    @property
-    def heads(self) -> list[int]:
-        return sorted({one.head for one in self.parts})
+    def part(self, name: str) -> PartLines | None:
+        return next((one for one in self.parts if one.name == name), None)
 
     def place(self, line: int) -> Place:
-        found: PartLines | None = None
-        for one in self.parts:
-            if one.head <= line and (found is None or one.head > found.head):
-                found = one
-        return Place() if found is None else Place(found.name, found.char(line))
+        """Return what a line shows; of two parts side by side, the first."""
+        above = [one for one in self.parts if one.head <= line]
+        if not above:
+            return Place()
+        part = max(above, key=lambda one: one.head)
+        at = line - part.first
+        if at >= len(part.starts):
+            return Place(part.name, part.end)
+        return Place(part.name, part.starts[at] if at >= 0 else -1)
 
-    def line(self, place: Place) -> int:
-        part = self.part(place.part)
-        return 0 if part is None else part.line(place.char)
+    def line(self, place: Place, height: int = 0) -> int:
+        """Return the line to scroll to, so that ``height`` lines begin with a place.
 
-    def top_for(self, passage: TextPassage, height: int) -> int:
-        """Return the line to scroll to, so that ``height`` lines show as much as they can of it.
-
-        A part that fits is shown with its heading, a rest that fits at the bottom; else one line
-        stands above the passage, unless it is the beginning of the part.
+        Of one with an end, they show as much as they can: a part that fits with its heading, a
+        rest that fits at the bottom; else one line stands above it, unless the part begins there.
         """
-        part = self.part(passage.part)
+        part = self.part(place.part)
         if part is None:
             return 0
-        first = part.line(passage.first)
-        below = part.line(passage.end)
+        first = part.line(place.char)
+        below = part.line(place.end)
+        if not place.end:
+            return first
         if part.below - part.head <= height:
             return part.head
         if below - first < height:
@@ -176,31 +164,18 @@ class ItemLayout(Struct, frozen=True):
         return first - (first > part.first)
 
 
-class DrawnItem(Struct, frozen=True):
-    """What a front end has drawn of an item; it reports this after each frame that differs.
-
-    ``shown`` contains the characters of each response that are on screen, ``top`` is the passage in
-    the first line of the pane, and ``height`` counts the pane's lines.
-    """
-
-    layout: ItemLayout
-    shown: Mapping[str, tuple[Cut, ...]]
-    top: Place
-    height: int
-
-
 class _SeenItem(Struct):
     """How an item was drawn last, and what was seen of each of its responses."""
 
-    drawn: DrawnItem
+    layout: ItemLayout
+    top: Place = Place()
     seen: dict[str, set[int]] = {}
     """The characters that were on screen."""
     since: dict[str, float] = {}
     """The time from which they suffice."""
 
-    def missing(self, part: PartLines) -> list[Cut]:
-        seen = self.seen[part.name]
-        return [cut for cut in part.cuts if not seen.issuperset(range(*cut))]
+    def missing(self, part: PartLines) -> list[range]:
+        return [chars for chars in part.chars if not self.seen[part.name].issuperset(chars)]
 
 
 class SeenItems:
@@ -218,21 +193,23 @@ class SeenItems:
         self._came_back: dict[str, int] = {}
         self.scroll = ItemScroll()
 
-    def saw(self, drawn: DrawnItem) -> None:
-        item = self._items.setdefault(drawn.layout.item, _SeenItem(drawn))
-        item.drawn = drawn
-        asked = drawn.layout.part("input")
-        top = drawn.layout.line(drawn.top)
-        if asked is not None and top <= asked.head < top + drawn.height:
-            self._asked.add(drawn.layout.item)
-        for part in drawn.layout.responses:
+    def saw(self, layout: ItemLayout, lines: range, top: int, height: int) -> None:
+        """Take in ``lines`` that were drawn; the pane shows ``height`` lines from ``top`` on."""
+        item = self._items.setdefault(layout.item, _SeenItem(layout))
+        item.layout = layout
+        item.top = layout.place(top)
+        asked = layout.part("input")
+        if asked is not None and asked.head in lines:
+            self._asked.add(layout.item)
+        for part in layout.responses:
             if part.name not in item.since:
                 seen = item.seen.setdefault(part.name, set())
-                for cut in drawn.shown.get(part.name, ()):
-                    seen.update(range(*cut))
+                for at, chars in enumerate(part.chars, part.first):
+                    if at in lines:
+                        seen.update(chars)
                 # All of the text, or as many of its lines as the pane has, are enough.
                 missing = len(item.missing(part))
-                if not missing or len(part.starts) - missing >= drawn.height:
+                if not missing or len(part.starts) - missing >= height:
                     item.since[part.name] = self._clock()
 
     def opened(self, item: Item | None, since: int = 0) -> None:
@@ -246,12 +223,12 @@ class SeenItems:
             self._came_back[name] = since
             self._items.pop(name, None)
         found = self._items.get(name)
-        self.turn_to(Place() if found is None else found.drawn.top)
+        self.turn_to(Place() if found is None else found.top)
 
-    def turn_to(self, top: Place | TextPassage) -> None:
+    def turn_to(self, top: Place) -> None:
         self.scroll = ItemScroll(top, self.scroll.turns + 1)
 
-    def unseen(self, item: Item, at: float = math.inf) -> TextPassage | None:
+    def unseen(self, item: Item, at: float = math.inf) -> Place | None:
         """Return the passage that must be on screen before a label of the item, or ``None``.
 
         For a folded input this is its start. A response must have been on screen before ``at``, the
@@ -259,23 +236,22 @@ class SeenItems:
         """
         found = self._items.get(item.read_as)
         if found is None:
-            return TextPassage(RESPONSES[0], end=1)
-        for part in found.drawn.layout.responses:
+            return Place(RESPONSES[0], 0, 1)
+        for part in found.layout.responses:
             since = found.since.get(part.name)
             if since is None:
                 missing = found.missing(part)
-                return TextPassage(part.name, missing[0][0], missing[-1][1])
+                return Place(part.name, missing[0].start, missing[-1].stop)
             if since >= at:
-                last = part.starts[-1] if part.starts else 0
-                return TextPassage(part.name, last, part.end)
-        asked = found.drawn.layout.part("input")
+                return Place(part.name, part.starts[-1] if part.starts else 0, part.end)
+        asked = found.layout.part("input")
         if asked is not None and asked.folded and item.read_as not in self._asked:
-            return TextPassage("input", end=1)
+            return Place("input", 0, 1)
         return None
 
     def folded(self, item: Item) -> frozenset[str]:
         found = self._items.get(item.read_as)
-        parts = () if found is None else found.drawn.layout.parts
+        parts = () if found is None else found.layout.parts
         return frozenset(one.folded for one in parts if one.folded)
 
 

@@ -379,24 +379,20 @@ RESPONSES = ("output", "alternative")
 
 
 class Place(Struct, frozen=True):
-    """A part of an item, and a character of its text; -1 is the heading of the part."""
+    """A part of an item, and a character of its text; -1 is the heading of the part.
+
+    With an ``end``, the characters up to there are to be in view as far as they fit.
+    """
 
     part: str = ""
     char: int = -1
-
-
-class TextPassage(Struct, frozen=True):
-    """Characters ``first`` to ``end`` of a part."""
-
-    part: str
-    first: int = 0
     end: int = 0
 
 
 class ItemScroll(Struct, frozen=True):
     """The place from which an item is shown; ``turns`` grows with every demand to scroll there."""
 
-    top: Place | TextPassage = Place()
+    top: Place = Place()
     turns: int = 0
 
 

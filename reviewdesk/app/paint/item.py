@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -97,29 +98,38 @@ BESIDE = 60
 _BETWEEN = " │ "
 
 
-class PaintedText(Struct, frozen=True):
-    """The lines of a text, each with the character at which it begins and its number of lines.
+Row: TypeAlias = tuple[Content, int, int]
+"""A line, the character at which it begins, and how many lines of the text it stands for."""
 
-    The number is 1, or that of the lines that it stands for.
-    """
 
-    rows: tuple[tuple[Content, int, int], ...]
+class _Part(Struct, frozen=True):
+    """One part of the pane before it is placed: the lines above its text, and those of the text."""
+
+    name: str
+    above: Lines
+    rows: Sequence[Row]
     end: int
+    """The number of characters of the text."""
+    paired: bool = False
+    """Whether it is drawn beside the other response."""
     folded: str = ""
     """The name in ``ReadingOptions`` that shows all lines, if some are left out."""
 
     @property
     def lines(self) -> Lines:
-        return [row[0] for row in self.rows]
+        return [*self.above, *(row for row, *_ in self.rows)]
 
-    @classmethod
-    def counted(cls, lines: Sequence[Content]) -> "PaintedText":
-        return cls(tuple((one, at, 1) for at, one in enumerate(lines)), len(lines))
+    def placed(self, head: int) -> PartLines:
+        starts = tuple(start for _, start, _ in self.rows)
+        return PartLines(self.name, head, head + len(self.above), starts, self.end, self.folded)
 
 
-def folded(
-    text: PaintedText, size: int, key: str, words: Sequence[str] = (), name: str = "text"
-) -> PaintedText:
+def _counted(name: str, above: Lines, lines: Lines) -> _Part:
+    """Return a part that is not a text: its characters are the numbers of its lines."""
+    return _Part(name, above, [(one, at, 1) for at, one in enumerate(lines)], len(lines))
+
+
+def folded(rows: Sequence[Row], size: int, key: str, words: Sequence[str] = ()) -> Sequence[Row]:
     """Return the first and last lines of a text: ``size`` lines with the one that counts the rest.
 
     ``key`` shows the rest. A text stays whole if fewer than ``WORTH`` lines would be hidden, or
@@ -127,15 +137,14 @@ def folded(
     """
     last = max(1, (size - 1) // 3)
     first = size - 1 - last
-    back = len(text.rows) - last
-    if back - first < WORTH or found_line(text.lines[first:back], words) is not None:
-        return text
-    hidden = sum(number for *_, number in text.rows[first:back])
-    count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Tone.MUTED))
+    hidden = rows[first : len(rows) - last]
+    if len(hidden) < WORTH or found_line([row for row, *_ in hidden], words) is not None:
+        return rows
+    count = sum(number for *_, number in hidden)
+    gap = line((f"{ELLIPSIS} {count:,} lines {ELLIPSIS}", Tone.MUTED))
     if key:
-        count += line("  ", (key, Tone.KEY), (" shows them", Tone.MUTED))
-    gap = count, text.rows[first][1], hidden
-    return PaintedText((*text.rows[:first], gap, *text.rows[back:]), text.end, name)
+        gap += line("  ", (key, Tone.KEY), (" shows them", Tone.MUTED))
+    return [*rows[:first], (gap, hidden[0][1], count), *rows[-last:]]
 
 
 def beside(left: Lines, right: Lines, width: int) -> Lines:
@@ -156,9 +165,9 @@ def column(width: int) -> int:
 
 
 @lru_cache(maxsize=24)
-def text_lines(text: str, width: int) -> PaintedText:
-    """Return a text as lines. They are cached, because every move paints the pane again."""
-    rows: list[tuple[Content, int, int]] = []
+def text_lines(text: str, width: int) -> tuple[list[Row], int]:
+    """Return a text as lines, and its characters; cached, as every move paints the pane again."""
+    rows: list[Row] = []
     at = 0
     json = is_json(text)
     for row in block(text, limit=len(text)).split("\n") if text else ():
@@ -170,7 +179,7 @@ def text_lines(text: str, width: int) -> PaintedText:
             # The indentation before the first piece belongs to that piece.
             rows.append((painted, at + (start if number else 0), 1))
         at += len(row) + 1
-    return PaintedText(tuple(rows), at)
+    return rows, at
 
 
 def _folded_lines(text: str, width: int, hang: int) -> Iterator[tuple[int, Content]]:
@@ -208,30 +217,6 @@ class PaintedItem(Struct, frozen=True):
     layout: ItemLayout = field(default_factory=ItemLayout)
 
 
-class _Part(Struct, frozen=True):
-    """One part of the pane before it is placed: the lines above its text, and the text."""
-
-    name: str
-    above: Lines
-    text: PaintedText
-    paired: bool = False
-    """Whether it is drawn beside the other response."""
-
-    @property
-    def lines(self) -> Lines:
-        return [*self.above, *self.text.lines]
-
-    def placed(self, head: int) -> PartLines:
-        return PartLines(
-            self.name,
-            head,
-            head + len(self.above),
-            tuple(start for _, start, _ in self.text.rows),
-            self.text.end,
-            self.text.folded,
-        )
-
-
 def painted_item(
     item: Item,
     width: int,
@@ -249,12 +234,12 @@ def painted_item(
     airy = height is None or height >= AIRY
     title = section_lines(Section("", verdict.title(item, blind=hidden)), width)
     decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
-    parts = [_Part(TITLE, decided, PaintedText.counted(title)), *_texts(item, width)]
+    parts = [_counted(TITLE, decided, title), *_texts(item, width)]
     if height is not None:
         parts = _folded(parts, height - airy * (len(parts) - 1), reading, key)
     for one in (*verdict.checks(item), *verdict.review(item, blind=hidden)):
         lines = section_lines(one, width)
-        parts.append(_Part(one.title.lower(), lines[:1], PaintedText.counted(lines[1:])))
+        parts.append(_counted(one.title.lower(), lines[:1], lines[1:]))
     painted: Lines = []
     placed = []
     for at, part in enumerate(parts):
@@ -275,25 +260,22 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
     for key, title in verdict.TEXTS.items():
         name = title.upper()
         text = texts.get(key)
-        room = column(width) if together and key in RESPONSES else width
+        paired = together and key in RESPONSES
+        room = column(width) if paired else width
         if text is not None:
             # A list that fits on its line is read faster there.
             short = "{" not in text and cells(text) <= room
             shown = text if short else laid_out(text)
-            said = ""
-            if shown != text:
-                said = "JSON, indented here"
-            painted = text_lines(shown, room)
+            said = "JSON, indented here" if shown != text else ""
+            rows, end = text_lines(shown, room)
             if key == "rubric":
                 # The question is seen first: nothing else above the response is as strong.
-                strong = Tone.STRONG.value
-                bold = tuple((one.stylize_before(strong), at, n) for one, at, n in painted.rows)
-                painted = replace(painted, rows=bold)
+                rows = [(one.stylize_before(Tone.STRONG.value), at, n) for one, at, n in rows]
                 said = _ASKS_OF_PAIR if RESPONSES[1] in texts else _ASKS
-            yield _Part(key, [heading(name, room, said)], painted, together and key in RESPONSES)
+            yield _Part(key, [heading(name, room, said)], rows, end, paired)
         elif key == "output":
             lines = paragraph(verdict.NO_RESPONSE, width, Tone.MUTED)
-            yield _Part(key, [heading(name, width)], PaintedText.counted(lines))
+            yield _counted(key, [heading(name, width)], lines)
 
 
 def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:
@@ -306,45 +288,43 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
     half = room // 2
     responses = [one for one in parts if one.name in RESPONSES]
     before = parts[: parts.index(responses[0])]
-    judged = max(len(one.text.lines) for one in responses)
+    judged = max(len(one.rows) for one in responses)
     left = room - min(half, judged) - sum(len(one.above) for one in (*before, responses[0]))
     sizes = {"reference": half}
     # The shortest first: the unused rest of its share goes to the longer ones.
-    for at, one in enumerate(sorted(before, key=lambda one: len(one.text.lines))):
+    for at, one in enumerate(sorted(before, key=lambda one: len(one.rows))):
         sizes[one.name] = max(_LEAST, left // (len(before) - at))
-        left -= min(sizes[one.name], len(one.text.lines))
+        left -= min(sizes[one.name], len(one.rows))
     made = []
     for one in parts:
-        text = one.text
+        rows = one.rows
         if one.name in sizes and one.name not in reading.open_sections:
-            text = folded(text, sizes[one.name], key, reading.find, one.name)
-        made.append(replace(one, text=text))
+            rows = folded(rows, sizes[one.name], key, reading.find)
+        made.append(one if rows is one.rows else replace(one, rows=rows, folded=one.name))
     return made
 
 
 def _tools_folded(one: _Part, reading: ReadingOptions, key: str) -> _Part:
     """Fold each long call and result of a tool in a conversation, so that its turns are seen."""
-    text = one.text
     if one.name != "input" or TOOLS in reading.open_sections:
         return one
-    rows = [row.plain for row in text.lines]
+    texts = [row.plain for row, *_ in one.rows]
     turns = [
-        at for at, row in enumerate(rows) if _TURN.match(row) and not (at and rows[at - 1].strip())
+        at
+        for at, row in enumerate(texts)
+        if _TURN.match(row) and not (at and texts[at - 1].strip())
     ]
     if not turns or turns[0]:
         # A text that does not begin with a turn is not a conversation.
         return one
-    made: list[tuple[Content, int, int]] = []
-    name = ""
+    made: list[Row] = []
     # The blank line between two turns belongs to neither.
     blanks = [at - 1 for at in turns[1:]]
-    for start, end in pairwise(sorted((*turns, *blanks, len(rows)))):
-        turn = PaintedText(text.rows[start:end], text.end)
-        if _TOOL.match(rows[start]):
-            turn = folded(turn, _LEAST, key, reading.find, TOOLS)
-        made += turn.rows
-        name = name or turn.folded
-    return replace(one, text=PaintedText(tuple(made), text.end, name))
+    for start, end in pairwise(sorted((*turns, *blanks, len(texts)))):
+        turn = one.rows[start:end]
+        tool = _TOOL.match(texts[start])
+        made += folded(turn, _LEAST, key, reading.find) if tool else turn
+    return one if len(made) == len(texts) else replace(one, rows=made, folded=TOOLS)
 
 
 def jury_lines(

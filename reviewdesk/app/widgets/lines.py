@@ -1,6 +1,6 @@
 """Widgets that draw lines of ``Content``: a bar of fixed height, a pane that scrolls, an item."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -16,8 +16,8 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout
-from reviewdesk.app.controllers.state import Place, TextPassage
+from reviewdesk.app.controllers.exposure import ItemLayout
+from reviewdesk.app.controllers.state import Place
 from reviewdesk.app.paint.inks import STOP
 from reviewdesk.app.paint.item import PaintedItem
 from reviewdesk.app.paint.styled import Lines, Painter, cells, cut, line
@@ -59,25 +59,40 @@ def to_strip(
     return Strip(segments, width)
 
 
-def drawn_lines(widget: Widget, strips: list[Strip], crop: Region, width: int) -> list[Strip]:
-    """Return whole lines as ``render_lines`` must: with the app's filters, and cropped.
+class Drawn(Widget):
+    """A widget that draws each of its lines as one strip."""
 
-    Textual's own way of drawing lines puts borders, padding and hints for the mouse around each of
-    them, which takes longer than the line itself.
-    """
-    for each in widget.get_line_filters():
-        background = widget.background_colors[1]
-        strips = [strip.apply_filter(each, background) for strip in strips]
-    if (crop.x, crop.width) != (0, width):
-        strips = [strip.crop(crop.x, crop.right) for strip in strips]
-    return strips
+    def strip(self, at: int, width: int) -> Strip:
+        """Return a line, by its number from the top of the text."""
+        raise NotImplementedError
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return whole lines with the app's filters, and cropped.
+
+        Textual's own way of drawing lines puts borders, padding and hints for the mouse around each
+        of them, which takes longer than the line itself.
+        """
+        if self.styles.gutter:
+            return super().render_lines(crop)
+        width = self.size.width
+        top = self.scroll_offset.y
+        strips = [self.strip(top + y, width) for y in crop.line_range]
+        for each in self.get_line_filters():
+            background = self.background_colors[1]
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        if (crop.x, crop.width) != (0, width):
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        return self.strip(y + self.scroll_offset.y, self.size.width)
 
 
 def no_lines(_width: int) -> Lines:
     return []
 
 
-class Bar(Widget):
+class Bar(Drawn):
     """A few lines that never scroll."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
@@ -118,28 +133,25 @@ class Bar(Widget):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         # Textual marks what a click below the mouse does.
-        if self.mouse_hover or self.styles.gutter:
-            return super().render_lines(crop)
-        strips = [self.render_line(y) for y in crop.line_range]
-        return drawn_lines(self, strips, crop, self.size.width)
+        draw = Widget.render_lines if self.mouse_hover else Drawn.render_lines
+        return draw(self, crop)
 
-    def render_line(self, y: int) -> Strip:
-        width = self.size.width
+    def strip(self, at: int, width: int) -> Strip:
         if width != self._width:
             self._lines = self._painter(width)
             self._strips.clear()
             self._width = width
-        if y not in self._strips:
-            content = self._lines[y] if y < len(self._lines) else Content("")
-            self._strips[y] = to_strip(self, cut(content, width), width)
-        return self._strips[y]
+        if at not in self._strips:
+            content = self._lines[at] if at < len(self._lines) else Content("")
+            self._strips[at] = to_strip(self, cut(content, width), width)
+        return self._strips[at]
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
 
 
-class Pane(ScrollView, can_focus=True, inherit_bindings=False):
+class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
     """A scrolling text, which keeps its scroll position when it is resized or hidden."""
 
     DEFAULT_CSS = """
@@ -277,26 +289,18 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         del selection
         self.refresh()
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        if self.styles.gutter:
-            return super().render_lines(crop)
-        width = self.size.width
-        top = self.scroll_offset.y
-        chosen = self.text_selection
-        strips = [self._strip(top + y, width, chosen) for y in crop.line_range]
-        return drawn_lines(self, strips, crop, width)
-
     def render_line(self, y: int) -> Strip:
         """Return a line with the places of its texts, by which the mouse selects them."""
+        strip = super().render_line(y)
         at = y + self.scroll_offset.y
-        strip = self._strip(at, self.size.width, self.text_selection)
         if at >= len(self._lines):
             return strip
         return Strip.join([strip.crop(0, 1), strip.crop(1).apply_offsets(0, at)])
 
-    def _strip(self, at: int, width: int, chosen: Selection | None) -> Strip:
+    def strip(self, at: int, width: int) -> Strip:
         if at >= len(self._lines):
             return Strip.blank(width, self.visual_style.rich_style)
+        chosen = self.text_selection
         span = chosen.get_span(at) if chosen else None
         if span is None and (at, width) in self._strips:
             return self._strips[at, width]
@@ -323,7 +327,7 @@ def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:
 _RULE = line(("│", Tone.RULE))
 
 
-class Divider(Widget):
+class Divider(Drawn):
     """A vertical rule at the left of a pane, which tells to which column the mouse drags it."""
 
     DEFAULT_CSS = """
@@ -349,13 +353,9 @@ class Divider(Widget):
         event.stop()
         self.release_mouse()
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        width = self.size.width
-        return drawn_lines(self, [to_strip(self, _RULE, width)] * crop.height, crop, width)
-
-    def render_line(self, y: int) -> Strip:
-        del y
-        return to_strip(self, _RULE, self.size.width)
+    def strip(self, at: int, width: int) -> Strip:
+        del at
+        return to_strip(self, _RULE, width)
 
 
 ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]
@@ -363,18 +363,23 @@ ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]
 
 
 class ItemPane(Pane):
-    """A pane that keeps its passage, not its line, in view, and reports what it has drawn."""
+    """A pane that keeps its passage, not its line, in view, and reports what it has drawn.
 
-    def __init__(self, saw: Callable[[DrawnItem], object], *, id: str | None = None) -> None:  # noqa: A002
+    ``saw`` takes the layout, the lines that were drawn, the first line of the pane and its height.
+    """
+
+    def __init__(
+        self,
+        saw: Callable[[ItemLayout, range, int, int], object],
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         super().__init__(id=id)
         self._saw = saw
         self.layout_of_item = ItemLayout()
         self._item_painter: ItemPainter = lambda _width, _height: PaintedItem([])
-        self._top: Place | TextPassage = Place()
+        self._top = Place()
         self._height = 0
-        self._paints = 0
-        self._frame: tuple[object, ...] = ()
-        self._drawn: set[int] = set()
 
     def show(self, painter: ItemPainter, *, keep: bool) -> None:
         """Show an item from its start or, if ``keep``, from the current passage."""
@@ -391,14 +396,12 @@ class ItemPane(Pane):
         if not same:
             self.paint(lines, keep=keep)
 
-    def turn(self, top: Place | TextPassage) -> None:
+    def turn(self, top: Place) -> None:
         self._top = top
         self._scroll_to_anchor()
 
     def _anchored_line(self) -> int:
-        if isinstance(self._top, TextPassage):
-            return self.layout_of_item.top_for(self._top, self.page)
-        return self.layout_of_item.line(self._top)
+        return self.layout_of_item.line(self._top, self.page)
 
     def _anchor_at(self, line: int) -> None:
         if self.layout_of_item.parts:
@@ -406,7 +409,7 @@ class ItemPane(Pane):
 
     @property
     def stops(self) -> list[int]:
-        return self.layout_of_item.heads
+        return sorted({one.head for one in self.layout_of_item.parts})
 
     def on_resize(self) -> None:
         """Fold the texts to the new size, and keep the same passage at the top."""
@@ -417,34 +420,15 @@ class ItemPane(Pane):
 
     def repaint(self) -> None:
         self._height = self.page
-        self._paints += 1
         # A pane without a width paints nothing, and so shows nothing.
         self.layout_of_item = ItemLayout()
         super().repaint()
 
-    # what is on screen
-
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw lines; tell what is in view, which a frame below a dialog is not."""
         strips = super().render_lines(crop)
-        if self.app.screen is self.screen:
-            self._note(range(crop.y, crop.bottom))
-        return strips
-
-    def _note(self, rows: Iterable[int]) -> None:
-        """Report the responses' characters in ``rows`` and in rows already drawn of this frame."""
         layout = self.layout_of_item
-        top = round(self.scroll_offset.y)
-        frame = self._paints, top, self.size
-        if frame != self._frame:
-            self._frame = frame
-            self._drawn = set()
-        if not layout.parts or self.size.width < 2 or self._drawn.issuperset(rows):
-            return
-        self._drawn.update(rows)
-        shown = {}
-        for part in layout.responses:
-            cuts = [*part.cuts]
-            lines = (top + row - part.first for row in self._drawn)
-            shown[part.name] = tuple(cuts[at] for at in lines if 0 <= at < len(cuts))
-        self._saw(DrawnItem(layout, shown, layout.place(top), self.page))
+        if self.app.screen is self.screen and layout.parts and self.size.width > 1:
+            top = round(self.scroll_offset.y)
+            self._saw(layout, range(top + crop.y, top + crop.bottom), top, self.page)
+        return strips

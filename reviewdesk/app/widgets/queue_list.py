@@ -8,13 +8,13 @@ from typing import ClassVar
 from textual import events
 from textual.cache import LRUCache
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
 from reviewdesk.app.paint.styled import Piece, cells, clip, clip_middle, cut, inline, line, pad
-from reviewdesk.app.widgets.lines import drawn_lines, to_strip
+from reviewdesk.app.widgets.lines import Drawn, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.domain.verdict import Decision
@@ -233,7 +233,7 @@ PAGE = 64
 """The number of rows that one query fetches: a little more than a tall screen."""
 
 
-class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
+class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
     """All verdicts of a queue, one line each. Drawing a million costs no more than a hundred."""
 
     DEFAULT_CSS = """
@@ -349,20 +349,11 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         place = index - number * PAGE
         return page[place] if place < len(page) else None
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        width = self.size.width
-        top = self.scroll_offset.y
-        strips = [self._strip(top + y, width) for y in crop.line_range]
-        return drawn_lines(self, strips, crop, width)
-
-    def render_line(self, y: int) -> Strip:
-        return self._strip(y + self.scroll_offset.y, self.size.width)
-
-    def _strip(self, index: int, width: int) -> Strip:
-        current = index == self._cursor
-        if index >= len(self._keys):
+    def strip(self, at: int, width: int) -> Strip:
+        current = at == self._cursor
+        if at >= len(self._keys):
             return Strip.blank(width, self.visual_style.rich_style)
-        row = self._row(index)
+        row = self._row(at)
         if row is None:
             return to_strip(self, Content(""), width)
         chosen = row.key in self._chosen

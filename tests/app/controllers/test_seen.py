@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout, PartLines, SeenItems
-from reviewdesk.app.controllers.state import Place
+from reviewdesk.app.controllers.exposure import ItemLayout, PartLines, SeenItems
 from reviewdesk.desk.labels import transfer
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.views import queue
@@ -90,7 +89,6 @@ def test_a_key_opens_the_kinds_of_text_that_fold_here_and_then_folds_all(tmp_pat
 def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) -> None:
     long = numbered(60)
     with reviewed(tmp_path, output=long, input=long, rubric=long) as review:
-        drawn = review.pane.drawn
         head = review.pane.layout.parts[2].head
         assert review.pane.layout.parts[2].name == "input"
         forget(review)
@@ -98,7 +96,7 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
         # A search has scrolled to the response at once, and a screenful of it is read.
         below = review.pane.layout.responses[0].first
         review.pane.go(below)
-        review.controller.seen.saw(review.pane.drawn)
+        review.controller.seen.saw(*review.pane.drawn)
         review.controller.guard.shown()
         review.press("label.pass")
         assert review.labels == [None, None]
@@ -106,7 +104,7 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
             review.notice
             == "The input was not all on screen yet; it is now. Press p to label it pass."
         )
-        assert review.pane.top <= head < review.pane.top + drawn.height
+        assert review.pane.top <= head < review.pane.top + review.pane.height
         review.press("label.pass")
         assert review.labels.count(Truth.PASS) == 1
 
@@ -209,7 +207,7 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
             review.resize((width, SMALL[1]))
             found = review.controller.seen.unseen(review.item)
             assert found is not None
-            first = found.first
+            first = found.char
         assert review.pane.layout.responses[0].line(first) == HEIGHT
         review.press("label.pass")
         assert review.labels == [None, None]
@@ -219,18 +217,14 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
         assert review.labels.count(Truth.PASS) == 1
 
 
-def layout(lines: int) -> ItemLayout:
-    starts = tuple(range(0, lines * 10, 10))
-    return ItemLayout("item", (PartLines("output", 0, 1, starts, lines * 10),))
-
-
-@pytest.mark.parametrize(("shown", "missing"), [((0, 50), (50, 80)), ((10, 80), (0, 10))])
+@pytest.mark.parametrize(("shown", "missing"), [(range(1, 6), (50, 80)), (range(2, 9), (0, 10))])
 def test_what_is_missing_is_a_passage(
-    review: Review, shown: tuple[int, int], missing: tuple[int, int]
+    review: Review, shown: range, missing: tuple[int, int]
 ) -> None:
-    seen, made = SeenItems(), layout(8)
-    made = ItemLayout(review.item.item_hash, made.parts)
-    seen.saw(DrawnItem(made, {"output": (shown,)}, Place(), 20))
+    seen = SeenItems()
+    # Eight lines of ten characters below a heading.
+    part = PartLines("output", 0, 1, tuple(range(0, 80, 10)), 80)
+    seen.saw(ItemLayout(review.item.item_hash, (part,)), shown, 0, 20)
     found = seen.unseen(review.item)
     assert found is not None
-    assert (found.first, found.end) == missing
+    assert (found.char, found.end) == missing

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.exposure import DrawnItem
+from reviewdesk.app.controllers.exposure import ItemLayout
 from reviewdesk.app.controllers.state import Notice
 from reviewdesk.app.keys.actions import ACTIONS as KNOWN
 from reviewdesk.app.keys.actions import GIVES_LABEL
@@ -65,16 +65,17 @@ class Witness:
         self.enough: set[tuple[str, str]] = set()
         self._chars: dict[tuple[object, ...], set[int]] = {}
 
-    def saw(self, drawn: DrawnItem) -> None:
+    def saw(self, layout: ItemLayout, lines: range, height: int) -> None:
         """Take in a frame: all characters of a text are enough, and so is a frame."""
-        for part in drawn.layout.responses:
-            text, shown = (drawn.layout.item, part.name), drawn.shown[part.name]
+        for part in layout.responses:
+            text = (layout.item, part.name)
             chars = self._chars.setdefault(text, set())
-            for first, end in shown:
-                chars.update(range(first, end))
+            shown = [own for at, own in enumerate(part.chars, part.first) if at in lines]
+            for own in shown:
+                chars.update(own)
             if shown:
                 self.some.add(text)
-            if len(shown) >= drawn.height or len(chars) >= part.end:
+            if len(shown) >= height or len(chars) >= part.end:
                 self.enough.add(text)
 
 
@@ -112,9 +113,9 @@ class Walk:
         self.review = Review(self.desk, run, view=view, settings=settings, begun=False)
         real = self.review.controller.seen.saw
 
-        def saw(drawn: DrawnItem) -> None:
-            self.witness.saw(drawn)
-            real(drawn)
+        def saw(layout: ItemLayout, lines: range, top: int, height: int) -> None:
+            self.witness.saw(layout, lines, height)
+            real(layout, lines, top, height)
 
         self.review.controller.seen.saw = saw  # type: ignore[method-assign]
         self.review.controller.begin(*self.dice.choice(SIZES))

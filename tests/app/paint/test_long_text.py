@@ -36,7 +36,7 @@ def shown(item: Item, width: int = 80, **more: Any) -> list[str]:
 
 
 def section(title: str, text: str, width: int) -> list[Content]:
-    return [heading(title, width), *text_lines(text, width).lines]
+    return [heading(title, width), *(row for row, *_ in text_lines(text, width)[0])]
 
 
 def texts(lines: list[str], title: str, until: str | None = None) -> list[str]:

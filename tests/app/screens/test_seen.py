@@ -19,7 +19,7 @@ def seen_lines(stage: Stage) -> int | None:
     if found is None:
         return None
     part = stage.review.item.layout_of_item.part(found.part)
-    return part.line(found.first) - part.first + 1 if part else 1
+    return part.line(found.char) - part.first + 1 if part else 1
 
 
 def labels(stage: Stage) -> int:
