@@ -109,8 +109,7 @@ def make(desk: Desk, run: Run, *, change: str, panel: Path) -> None:
     """
     from reviewdesk.desk.improve.candidates import made
 
-    found = made(desk, split_labels(desk, run), panel, change)
-    _put_candidate(found)
+    _put_candidate(made(desk, split_labels(desk, run), panel, change))
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
@@ -131,15 +130,15 @@ def edit(desk: Desk, run: Run, *, draft: Path | None, panel: Path, output: Path 
     text: str | None
     if draft is not None:
         text = draft.read_bytes().decode("utf-8", "replace")
-    else:
+    elif output is not None:
         text = candidates.draft(desk, labels, panel)
-        if output is not None:
-            put(text) if output == Path("-") else files.write(desk, output, [text])
-            return
-        if not can_ask():
-            hint = "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL."
-            raise UsageError("there is no terminal for an editor", hint)
-        text = edited(text, ".yaml")
+        put(text) if output == Path("-") else files.write(desk, output, [text])
+        return
+    elif can_ask():
+        text = edited(candidates.draft(desk, labels, panel), ".yaml")
+    else:
+        hint = "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL."
+        raise UsageError("there is no terminal for an editor", hint)
     if text is None:
         problem = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
         raise Cancelled(problem)

@@ -1,39 +1,38 @@
 """The steps from labels to better panels, and what people wrote about labelled contents."""
 
-import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from sqlite3 import Connection
-from typing import Any
 
-from msgspec import ValidationError, convert
+from msgspec import DecodeError, json
 
 from reviewdesk.domain.labels.improve import (
     KIND,
+    LabelledCase,
     Split,
     Step,
-    TryBegun,
     group_of,
     replay,
     rubric_name,
 )
+from reviewdesk.domain.labels.sampling import LabelledRow
+from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
 from reviewdesk.store.connect import first_column, in_pages
 from reviewdesk.store.events import IN_ORDER
 
 
-def steps(conn: Connection) -> Iterator[tuple[int, Step, Mapping[str, Any]]]:
-    """Yield the key, step and facts of each step's event, in the common order of all desks."""
-    query = f"""SELECT e.key, e.detail FROM label_events e
+def steps(conn: Connection) -> Iterator[Step]:
+    """Yield the steps, in the common order of all desks."""
+    query = f"""SELECT json_extract(e.detail, '$.{KIND}') FROM label_events e
                 WHERE e.item IS NULL AND e.kind = ? ORDER BY {IN_ORDER}"""
-    for row in conn.execute(query, (KIND,)):
-        facts = json.loads(row["detail"])
+    for (text,) in conn.execute(query, (KIND,)):
         try:
-            yield row["key"], convert(facts.get(KIND), Step), facts
-        except ValidationError:
+            yield json.decode(text or "", type=Step)
+        except DecodeError:
             continue
 
 
 def split(conn: Connection, rubric: str) -> Split:
-    return replay(rubric, (step for _, step, _ in steps(conn)))
+    return replay(rubric, steps(conn))
 
 
 def of_groups(conn: Connection, run: int, groups: Collection[str]) -> Iterator[int]:
@@ -44,17 +43,6 @@ def of_groups(conn: Connection, run: int, groups: Collection[str]) -> Iterator[i
     for row in conn.execute(query, (run,)):
         if group_of(row["input"], row["test"], row["id"]) in groups:
             yield row["key"]
-
-
-def began(conn: Connection, name: str) -> tuple[int | None, Mapping[str, Any]]:
-    """Return the key of the event that began a try, and the facts of its newest consent."""
-    key = None
-    newest: Mapping[str, Any] = {}
-    for at, step, facts in steps(conn):
-        if isinstance(step, TryBegun) and step.name == name:
-            key = key or at
-            newest = facts
-    return key, newest
 
 
 def rubrics(conn: Connection, run: int) -> list[str | None]:
@@ -69,6 +57,10 @@ def rubric_of(conn: Connection, run: int) -> str:
     return rubric_name(rubrics(conn, run))
 
 
-def bodies(conn: Connection, keys: Collection[int]) -> dict[int, str]:
+def bodies(
+    conn: Connection, cases: Iterable[LabelledCase | LabelledRow]
+) -> dict[int, CanonicalVerdict]:
+    """Return verdicts by key, as their report states them."""
     query = "SELECT verdict, body FROM bodies WHERE verdict IN (*)"
-    return dict(map(tuple, in_pages(conn, query, sorted(keys))))
+    found = in_pages(conn, query, sorted(one.key for one in cases))
+    return {key: stored_body(text) for key, text in found}

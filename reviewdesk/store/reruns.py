@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from reviewdesk.domain.labels.chain import DESK
+from reviewdesk.domain.labels.improve import KIND as IMPROVE
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.values import Decision
@@ -82,8 +83,15 @@ def of_reviewer(conn: Connection, reviewer: str) -> list[Event]:
 
 
 def of_word(conn: Connection, word: str) -> list[Event]:
-    """Return the events of the whole re-run whose events share a word, the oldest first."""
-    query = f"{_WHOLE} AND json_extract(detail, '$.batch') = ? ORDER BY key"
+    """Return the events about all of a run of jurors, which share a word, the oldest first.
+
+    A try on a holdout has the word as its name.
+    """
+    query = f"""{_WHOLE} AND json_extract(detail, '$.batch') = ?1
+                UNION ALL SELECT * FROM label_events
+                WHERE item IS NULL AND kind = '{IMPROVE}'
+                  AND json_extract(detail, '$.{IMPROVE}.type') = 'try'
+                  AND json_extract(detail, '$.{IMPROVE}.name') = ?1 ORDER BY key"""
     return list(map(events.to_event, conn.execute(query, (word,))))
 
 

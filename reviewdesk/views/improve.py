@@ -2,13 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reviewdesk.domain.labels.improve import (
-    PanelAdopted,
-    SplitLabels,
-    TryVerdict,
-    WrittenCandidate,
-    gain_of,
-)
+from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict, WrittenCandidate
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -40,8 +34,9 @@ _SAYS = {
 
 def improve(labels: SplitLabels, offers: Mapping[str, int | None] = {}) -> Document:
     """Return where the panel is wrong in the tuning half, and what may be changed."""
-    if not labels.tuning and not labels.holdout:
-        return Document((_split(labels),))
+    if not labels.split.seed:
+        text = "No split yet. It keeps half of the labels aside, to test a change on."
+        return Document((Section("Split", (Paragraph(text, Tone.STRONG),)),))
     wrong = labels.wrong
     counts = labels.decisions
     decided = counts.total() - counts[None, True] - counts[None, False]
@@ -52,22 +47,15 @@ def improve(labels: SplitLabels, offers: Mapping[str, int | None] = {}) -> Docum
     blocks: list[Block] = [Paragraph(lead, Tone.STRONG)]
     rows: list[list[Words]]
     for name in ("tag", "note"):
-        rows = [
-            [outside(text, 200), f"{passes:,}", f"{fails:,}"]
-            for text, passes, fails in labels.said(f"{name}s")[:_MOST]
-        ]
-        if rows:
-            heads = (name, "false passes", "false fails")
-            blocks.append(table(heads, rows, f"Wrong items by {name}"))
+        told = labels.said(f"{name}s")[:_MOST]
+        rows = [[outside(text, 200), f"{passes:,}", f"{fails:,}"] for text, passes, fails in told]
+        heads = (name, "false passes", "false fails")
+        blocks += [table(heads, rows, f"Wrong items by {name}")] if rows else []
     if wrong:
-        rows = [
-            [
-                outside(one.id, 80),
-                "passed" if one.decided else "failed",
-                joined([outside(text, 120) for text in (*one.tags, *one.notes)]),
-            ]
-            for one in wrong[:_MOST]
-        ]
+        rows = []
+        for one in wrong[:_MOST]:
+            why = joined([outside(text, 120) for text in (*one.tags, *one.notes)])
+            rows.append([outside(one.id, 80), "passed" if one.decided else "failed", why])
         columns = ("item", Column("panel", right=False), Column("why", right=False))
         blocks.append(table(columns, rows, "Wrong items"))
     if len(wrong) > _MOST:
@@ -92,25 +80,22 @@ def right_text(labels: SplitLabels, right: int | None) -> tuple[str, str]:
 
 def _split(labels: SplitLabels) -> Section:
     split = labels.split
-    if not split.tuning and not split.holdout:
-        text = "No split yet. It keeps half of the labels aside, to test a change on."
-        return Section("Split", (Paragraph(text, Tone.STRONG),))
-    tries = [(outside(begun.file, 80), f": {word or 'cut off'}") for begun, word in split.tries]
-    gain = gain_of(labels.sizes, labels.asked, len(split.tries))
-    holdout = f"{plural(len(labels.holdout), 'item')}, {_gain(gain)}"
+    tries = [
+        (outside(begun.file, 80), f": {word or 'cut off'}") for begun, word in split.tries.values()
+    ]
     facts = [
-        Fact("tuning half", f"{plural(len(labels.tuning), 'item')}: lists and examples use these"),
-        Fact("holdout", holdout),
-        Fact("tries", joined(tries) or "none yet"),
+        ("tuning half", f"{plural(len(labels.tuning), 'item')}: lists and examples use these"),
+        ("holdout", f"{plural(len(labels.holdout), 'item')}, {_gain(labels.gain)}"),
+        ("tries", joined(tries) or "none yet"),
     ]
     if labels.later:
         came = f"{plural(len(labels.later), 'label')} came after the split: split again"
-        facts.append(Fact("later", came))
+        facts.append(("later", came))
     if labels.left_out:
-        facts.append(Fact("left out", f"{plural(labels.left_out, 'label')} not given blind"))
+        facts.append(("left out", f"{plural(labels.left_out, 'label')} not given blind"))
     text = f"Labels not given blind are among them. {LEANING}"
     note = (Paragraph(text, Tone.WARN),) if split.open_labels else ()
-    return Section("Split", (Facts(tuple(facts)), *note))
+    return Section("Split", (Facts.of(*facts), *note))
 
 
 def _gain(gain: float | None) -> str:

@@ -235,7 +235,7 @@ def of_improvement(run: Run) -> Iterator[tuple[str, Document]]:
         tags=(HOSTILE,), notes=(HOSTILE,),
     )  # fmt: skip
     begun = TryBegun("r", "n", "old", "new", HOSTILE, ("00",), asks=True)
-    split = Split("r", frozenset("g"), open_labels=True, tries=((begun, None),))
+    split = Split("r", {"g"}, seed="s", open_labels=True, tries={"n": (begun, None)})
     labels = SplitLabels(run, split, None, (case,) * 30, (case,), (case,), 1, {0: 9})
     yield "improve", improve.improve(labels, {"": 3, HOSTILE: 4, "examples": None})
     bare = replace(labels, split=Split("r"), tuning=(), holdout=())

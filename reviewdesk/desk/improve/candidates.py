@@ -11,7 +11,7 @@ import glob
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,9 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import write
-from reviewdesk.desk.improve.split import bodies, record, split_labels
+from reviewdesk.desk.improve.split import record, split_labels
 from reviewdesk.desk.live.batch import PendingCase, committed_panel
 from reviewdesk.desk.live.journal import DeskJournal, agreed_facts, fingerprint
-from reviewdesk.desk.review.items import refuse_held
 from reviewdesk.domain.labels.improve import (
     LabelledCase,
     PanelAdopted,
@@ -36,7 +35,7 @@ from reviewdesk.domain.labels.improve import (
     WrittenCandidate,
     cells,
     figures,
-    gain_of,
+    smallest_gain,
     try_verdict,
 )
 from reviewdesk.domain.panel.asking import ConsentPlan, Listener, Turnouts
@@ -113,8 +112,10 @@ def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
     Ballots of the run suffice if they were given under the panel's rubric, and only the rule, the
     weights or the number of jurors differ.
     """
-    seats = [replaced(one, weight=None, order=None) for one in parent.jurors]
-    asked = [replaced(one, weight=None, order=None) for one in candidate.jurors]
+    seats, asked = (
+        [replaced(one, weight=None, order=None) for one in panel.jurors]
+        for panel in (parent, candidate)
+    )
     rubrics = {rubric or parent.rubric, parent.rubric or rubric, candidate.rubric or rubric}
     old = parent.rule
     new = candidate.rule
@@ -138,10 +139,10 @@ def parent_of(candidate: Path) -> Path:
     )
 
 
-def beside(parent: Path) -> tuple[Path, ...]:
+def beside(parent: Path) -> list[Path]:
     """Return the candidates of a panel file, by name."""
     found = parent.parent.glob(f"{glob.escape(parent.stem)}+*")
-    return tuple(sorted(one for one in found if one.suffix in _SUFFIXES))
+    return sorted(one for one in found if one.suffix in _SUFFIXES)
 
 
 def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") -> WrittenCandidate:
@@ -170,39 +171,59 @@ def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") ->
     return WrittenCandidate(path, parent, diff, asks(before, spec, labels.rubric))
 
 
+def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
+    """Return a panel to edit, with the wrong items of the tuning half as comments at its end."""
+    plain = read_plain(parent)
+    if not plain.get("rubric") and labels.rubric:
+        plain = {**plain, "rubric": labels.rubric}
+    lines = ["# Edit the rubric, a prompt, a model or the rule, then save."]
+    if not plain.get("rubric"):
+        lines.append("# The cases have rubrics of their own; edit the jurors' prompts.")
+    lines += [plain_text(plain).rstrip(), "", _MARK]
+    shown = labels.wrong[:MOST_SHOWN]
+    stored = store.bodies(desk.conn, shown)
+    for one in shown:
+        said, due = ("pass", "fail") if one.decided else ("fail", "pass")
+        more = "".join(f" · {text}" for text in (*one.tags, *one.notes))
+        told = show_line(f"{one.id}: the panel says {said}, people say {due}{more}", 400)
+        lines += ["#", f"# {told}"]
+        for name in ("input", "output"):
+            text = show(str(stored[one.key].get(name) or ""), 2 * _SHORT)
+            lines += [f"#   {name}:", *(f"#     {line}".rstrip() for line in text.splitlines())]
+    return "\n".join(lines) + "\n"
+
+
 # Changes that the program makes
 
 
 def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenCandidate:
     """Write the candidate that a change such as ``threshold=0.6`` makes of a panel."""
-    return written(labels, parent, plain_text(_changed(desk, labels, parent, change)), change)
+    return written(labels, parent, _changed(desk, labels, parent, change), change)
 
 
-def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> dict[str, Any]:
+def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> str:
+    """Return the text of a panel's file after a change."""
     plain = read_plain(parent)
-    key, _, value = (part.strip() for part in change.partition("="))
     jurors = {str(one.get("name") or one["model"]): dict(one) for one in plain["jurors"]}
+    key, _, value = (part.strip() for part in change.partition("="))
+    name, _, model = value.partition(":") if key == "model" else (value, "", "")
     if change in {"examples", "weights"} and not labels.tuning:
         raise UsageError(
             f"{change} comes from the tuning half, which is empty", "Run improve split."
         )
     if change == "examples":
-        return {**plain, "rubric": _with_examples(desk, labels, plain.get("rubric"))}
-    if change == "weights":
-        weights = _weights(desk, labels, list(jurors))
-        return {
-            **plain,
-            "jurors": [one | {"weight": weights[name]} for name, one in jurors.items()],
-        }
-    if key in {"strategy", "threshold", "quorum"} and value:
+        plain["rubric"] = _with_examples(desk, labels, plain.get("rubric"))
+    elif change == "weights":
+        for name, weight in _weights(desk, labels, list(jurors)).items():
+            jurors[name]["weight"] = weight
+    elif key in {"strategy", "threshold", "quorum"} and value:
         number = re.fullmatch(r"[0-9]*\.?[0-9]+", value)
-        return {**plain, key: float(value) if number else value}
-    name, _, model = value.partition(":") if key == "model" else (value, "", "")
-    if key not in {"without", "model"} or not name or bool(model) is not (key == "model"):
+        plain[key] = float(value) if number else value
+    elif key not in {"without", "model"} or not name or bool(model) is not (key == "model"):
         raise UsageError(f"no change {change!r} can be made to a panel", f"There are: {CHANGES}.")
-    if name not in jurors:
+    elif name not in jurors:
         raise UsageError(f"the panel has no juror {name!r}", f"It has {', '.join(jurors)}.")
-    if key == "without":
+    elif key == "without":
         del jurors[name]
     elif model.partition("/")[0] in VENDORS:
         from reviewdesk.desk.live.panel_new import from_models
@@ -213,18 +234,18 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> dict
         jurors[name] = kept | own | ({"extra": dict(juror.extra)} if juror.extra else {})
     else:
         jurors[name] |= {"name": model, "model": model}  # at the seat's own address
-    return {**plain, "jurors": list(jurors.values())}
+    return plain_text({**plain, "jurors": list(jurors.values())})
 
 
 def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str, float]:
     from reviewdesk.domain.jurors.facts import suggested_weights
     from reviewdesk.domain.stats.rates import cohen_kappa
 
-    stored = bodies(desk, labels.tuning)
+    stored = store.bodies(desk.conn, labels.tuning)
+    casts = [{vote["id"]: vote for vote in stored[one.key]["jurors"]} for one in labels.tuning]
     truths = [one.should_pass for one in labels.tuning]
     kappas = []
     for name in names:
-        casts = [{vote["id"]: vote for vote in stored[one.key]["jurors"]} for one in labels.tuning]
         votes = [cast[name].get("pass") if name in cast else None for cast in casts]
         kappas.append((cohen_kappa(truths, votes), float(sum(v is not None for v in votes))))
     weights, _ = suggested_weights(kappas)
@@ -245,7 +266,7 @@ def _with_examples(desk: Desk, labels: SplitLabels, rubric: object) -> str:
             "Edit the jurors' prompts instead: improve edit.",
         )
     texts = [str(rubric).rstrip(), "Examples that people judged:"]
-    for one, body in exemplars(labels.tuning, bodies(desk, labels.tuning)):
+    for one, body in exemplars(labels.tuning, store.bodies(desk.conn, labels.tuning)):
         asked = f"Input: {body['input']}\n" if body.get("input") else ""
         word = "pass" if one.should_pass else "fail"
         texts.append(f"{asked}Response: {body.get('output') or ''}\nVerdict: {word}")
@@ -262,22 +283,23 @@ def exemplars(
     """
     from reviewdesk.domain.jury.injection import passages
 
-    chosen: dict[bool, dict[str, tuple[LabelledCase, CanonicalVerdict]]] = {True: {}, False: {}}
+    chosen: dict[bool, list[tuple[LabelledCase, CanonicalVerdict]]] = {True: [], False: []}
+    groups = set[str]()
     for one in sorted(tuning, key=lambda one: (one.decided is one.should_pass, one.group)):
         body = stored[one.key]
         texts = [str(body.get(name) or "") for name in ("input", "output")]
-        mine = chosen[one.should_pass]
         is_plain = not any(passages(text) or len(text) > _SHORT for text in texts)
-        is_new = one.group not in chosen[True].keys() | chosen[False].keys()
-        if is_plain and is_new and texts[1] and len(mine) < _EACH:
-            mine[one.group] = one, body
+        mine = chosen[one.should_pass]
+        if is_plain and texts[1] and one.group not in groups and len(mine) < _EACH:
+            mine.append((one, body))
+            groups.add(one.group)
     each = min(map(len, chosen.values()))
     if not each:
         raise UsageError(
             f"the tuning half has no short example of each label (at most {_SHORT} characters)",
             "Label more items, or edit the rubric: improve edit.",
         )
-    return [pair for side in chosen.values() for pair in [*side.values()][:each]]
+    return chosen[True][:each] + chosen[False][:each]
 
 
 def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | None]:
@@ -287,25 +309,23 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
     Others are kept if they are right more often, or as often with fewer jurors. Raise PanelError if
     the panel file cannot be used.
     """
-    from reviewdesk.domain.panel.verdict_body import passes
-
     spec = read_panel(parent)
     if not labels.tuning:
         return {}
     asked: dict[str, int | None] = {"examples": None} if labels.rubric or spec.rubric else {}
-    judged = labels.judged
-    stored = bodies(desk, judged)
-    if asks(spec, spec, labels.rubric) or any(
-        stored_ballots(spec, body) is None for body in stored.values()
-    ):
+    stored = store.bodies(desk.conn, labels.judged)
+    if asks(spec, spec, labels.rubric) or None in [
+        stored_ballots(spec, body) for body in stored.values()
+    ]:
         return asked
 
     def right(panel: PanelSpec) -> int:
+        bodies = [stored[one.key] for one in labels.judged]
         given = [
             (asked_case(body, panel, labels.rubric), stored_ballots(panel, body) or ())
-            for body in (stored[one.key] for one in judged)
+            for body in bodies
         ]
-        found = zip(judged, passes(panel, given), strict=True)
+        found = zip(labels.judged, passes(panel, given), strict=True)
         return sum(passed is one.should_pass for one, passed in found)
 
     own = right(spec)
@@ -317,34 +337,12 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
     better: dict[str, int | None] = {}
     for change in changes:
         with suppress(UsageError):
-            text = plain_text(_changed(desk, labels, parent, change)).encode()
+            text = _changed(desk, labels, parent, change).encode()
             count = right(panel_from(Source.from_bytes(parent.name, text), parent.parent))
             if count + change.startswith("without=") > own:
                 better[change] = count
     best = sorted(better.items(), key=lambda pair: -(pair[1] or 0))[:_MOST_OFFERED]
     return {"": own, **dict(best), **asked}
-
-
-def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
-    """Return a panel to edit, with the wrong items of the tuning half as comments at its end."""
-    plain = read_plain(parent)
-    if not plain.get("rubric") and labels.rubric:
-        plain = {**plain, "rubric": labels.rubric}
-    lines = ["# Edit the rubric, a prompt, a model or the rule, then save."]
-    if not plain.get("rubric"):
-        lines.append("# The cases have rubrics of their own; edit the jurors' prompts.")
-    shown = labels.wrong[:MOST_SHOWN]
-    stored = bodies(desk, shown)
-    notes: list[str] = []
-    for one in shown:
-        said, due = ("pass", "fail") if one.decided else ("fail", "pass")
-        more = "".join(f" · {text}" for text in (*one.tags, *one.notes))
-        notes += ["", show_line(f"{one.id}: the panel says {said}, people say {due}{more}", 400)]
-        for name in ("input", "output"):
-            text = show(str(stored[one.key].get(name) or ""), 2 * _SHORT)
-            notes += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
-    comments = [f"# {line}".rstrip() for line in notes]
-    return "\n".join([*lines, plain_text(plain).rstrip(), "", _MARK, *comments]) + "\n"
 
 
 # Tries
@@ -371,11 +369,11 @@ class PreparedTry(Struct, frozen=True):
     @property
     def gain(self) -> float | None:
         """The smallest gain that the try could show; ``None`` if it can show none."""
-        return gain_of(self.labels.sizes, self.rows, self.k)
+        return smallest_gain(self.labels.sizes, [one.stratum for one in self.rows], self.k)
 
     def cases(self, desk: Desk) -> Iterator[PendingCase]:
         """Yield what is asked: each item by both panels, which take turns in going first."""
-        stored = bodies(desk, self.rows)
+        stored = store.bodies(desk.conn, self.rows)
         for place, row in enumerate(self.rows):
             sides = [("parent", self.parent), ("candidate", self.candidate)]
             for side, panel in reversed(sides) if place % 2 else sides:
@@ -385,14 +383,14 @@ class PreparedTry(Struct, frozen=True):
 
     def judged(
         self, desk: Desk, journal: DeskJournal, environment: Mapping[str, str]
-    ) -> tuple[tuple[TriedCell, ...], Turnouts]:
+    ) -> tuple[list[TriedCell], Turnouts]:
         """Count the items on which each panel is right, by the replies that are stored.
 
         A panel that decides neither pass nor fail is not right, and a call without a reply is lost.
         """
         turnouts = Turnouts()
         right: dict[bool, list[bool]] = {False: [], True: []}
-        stored = bodies(desk, self.rows)
+        stored = store.bodies(desk.conn, self.rows)
         for one in self.cases(desk):
             row = self.rows[one.place]
             panel = one.panel
@@ -404,15 +402,7 @@ class PreparedTry(Struct, frozen=True):
             (made,) = passes(panel, [(one.case, ballots)])
             right[panel is self.candidate].append(made is row.should_pass)
         strata = [row.stratum for row in self.rows]
-        sides = zip(strata, right[False], right[True], strict=True)
-        return cells(self.labels.sizes, list(sides)), turnouts
-
-
-def _journal(desk: Desk, ready: PreparedTry) -> DeskJournal:
-    """Return the journal of a try, whose replies belong to the event that began it."""
-    journal = DeskJournal(desk, ready.begun.name, len(ready.rows))
-    journal.plan, _ = store.began(desk.conn, ready.begun.name)
-    return journal
+        return cells(self.labels.sizes, zip(strata, *right.values(), strict=True)), turnouts
 
 
 def _opened(
@@ -435,7 +425,8 @@ def _opened(
     if said[0] == said[1]:
         raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
     exact = fingerprint(said)
-    same = [(k, *one) for k, one in enumerate(split.tries) if one[0].exact == exact]
+    tries = enumerate(split.tries.values())
+    same = [(k, begun, word) for k, (begun, word) in tries if begun.exact == exact]
     before = next((word for _, _, word in reversed(same) if word), None)
     for k, begun, word in reversed(same):
         if bool(word) is ended:
@@ -443,6 +434,7 @@ def _opened(
             rows = tuple(counted[item] for item in begun.items if item in counted)
             return PreparedTry(labels, old, new, begun, rows, k, before, resumes=True)
     rows = labels.asked
+    stored = store.bodies(desk.conn, rows).values()
     begun = TryBegun(
         rubric=split.rubric,
         name=secrets.token_hex(8),
@@ -450,8 +442,7 @@ def _opened(
         candidate=new.hash(new.rubric or labels.rubric),
         file=candidate.name,
         items=tuple(one.item for one in rows),
-        asks=asks(old, new, labels.rubric)
-        or any(stored_ballots(old, body) is None for body in bodies(desk, rows).values()),
+        asks=asks(old, new, labels.rubric) or None in [stored_ballots(old, one) for one in stored],
         exact=exact,
     )
     return PreparedTry(labels, old, new, begun, rows, len(split.tries), before)
@@ -479,7 +470,7 @@ def prepare(
         )
     if not ready.begun.asks:
         return ready
-    calls = Survey(environment, _journal(desk, ready))
+    calls = Survey(environment, DeskJournal(desk, ready.begun.name, len(ready.rows)))
     for one in ready.cases(desk):
         calls.add(one.begin())
     plan = calls.plan()
@@ -506,11 +497,12 @@ async def carry_out(
     limits = ready.limits
     run = ready.labels.run
     world = world or World.real()
-    jurors = [seat_body(one) for one in ready.candidate.jurors]
-    with writing(desk.conn):
-        refuse_held(store.began(desk.conn, begun.name)[1], "this try")
-        record(desk, run, begun, jurors=jurors, **agreed_facts(limits, ready.plan))
-    with closing(_journal(desk, ready)) as journal:
+    journal = DeskJournal(desk, begun.name, len(ready.rows))
+    with journal.at_work("this try"):
+        with writing(desk.conn):
+            jurors = [seat_body(one) for one in ready.candidate.jurors]
+            record(desk, run, begun, jurors=jurors, **agreed_facts(limits, ready.plan))
+        journal.read()
         if ready.plan is not None:
             meter = Meter(journal, limits.max_cost, journal.spent)
             plan = replace(ready.plan, cases=2 * len(ready.rows))
@@ -525,13 +517,12 @@ async def carry_out(
             return None, turnouts
         with writing(desk.conn):
             # How many tries came before it is read under the lock.
-            tries = enumerate(store.split(desk.conn, begun.rubric).tries)
-            known = {one.name: (k, word) for k, (one, word) in tries}
-            if begun.name not in known:
+            tries = store.split(desk.conn, begun.rubric).tries
+            if begun.name not in tries:
                 raise UsageError("the holdout was spent meanwhile", "Label more: improve split.")
-            k, word = known[begun.name]
-            verdict = word or try_verdict(found, k)
-            if word is None:
+            verdict = tries[begun.name][1]
+            if verdict is None:
+                verdict = try_verdict(found, list(tries).index(begun.name))
                 record(desk, run, TryEnded(begun.rubric, begun.name, verdict))
         return verdict, turnouts
 
@@ -576,7 +567,8 @@ def adopt(
             "Adopt it all the same with --anyway; that spends the holdout.",
         )
     begun = ready.begun
-    found, turnouts = ready.judged(desk, _journal(desk, ready), environment)
+    journal = DeskJournal(desk, begun.name, len(ready.rows))
+    found, turnouts = ready.judged(desk, journal, environment)
     if turnouts.ballots and turnouts.failed == turnouts.ballots:
         raise UsageError("the replies of its try are on another desk", "Adopt it there.")
     adopted = PanelAdopted(

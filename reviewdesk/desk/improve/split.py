@@ -1,9 +1,8 @@
 """The split of a run's labels, and where the panel is wrong in the tuning half."""
 
-from collections.abc import Collection
+from collections import defaultdict
 
 from msgspec import to_builtins
-from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled
@@ -16,10 +15,11 @@ from reviewdesk.domain.labels.improve import (
     Step,
     group_of,
     halved,
+    replay,
     rubric_name,
 )
 from reviewdesk.domain.records import TELLING, Run, Truth
-from reviewdesk.domain.verdict import CanonicalVerdict, Decision, stored_body
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events, figures, verdicts
 from reviewdesk.store import improve as store
@@ -38,7 +38,7 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
     from reviewdesk.domain.labels.label_columns import LabelColumns
 
     sides = {Decision.PASS: True, Decision.FAIL: False}
-    halves: dict[Half | None, list[LabelledCase]] = {None: [], **{half: [] for half in Half}}
+    halves: defaultdict[Half | None, list[LabelledCase]] = defaultdict(list)
     left_out = 0
     with reading(desk.conn):
         rubrics = store.rubrics(desk.conn, run.key)
@@ -47,7 +47,7 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
         totals = figures.run_figures(desk.conn, run.key)
         weighing = LabelColumns.of_rows(rows).weigh(totals.sizes, totals.decided)
         blind = figures.blind_by_item(desk.conn)
-        texts = store.bodies(desk.conn, [row.key for row in rows])
+        stored = store.bodies(desk.conn, rows)
         for row, weight in zip(rows, weighing.weights, strict=True):
             if row.truth not in {Truth.PASS, Truth.FAIL} or not row.seen:
                 continue
@@ -55,7 +55,7 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
                 left_out += 1
                 continue
             told = verdicts.of_item(desk.conn, row.item)
-            group = group_of(stored_body(texts[row.key]).get("input"), row.test, row.id)
+            group = group_of(stored[row.key].get("input"), row.test, row.id)
             halves[split.half(group)].append(
                 LabelledCase(
                     key=row.key,
@@ -75,9 +75,9 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
         run=run,
         split=split,
         rubric=rubrics[0] if len(rubrics) == 1 else None,
-        tuning=tuple(halves[Half.TUNING]),
-        holdout=tuple(halves[Half.HOLDOUT]),
-        later=tuple(halves[None]),
+        tuning=halves[Half.TUNING],
+        holdout=halves[Half.HOLDOUT],
+        later=halves[None],
         left_out=left_out,
         sizes=totals.sizes,
     )
@@ -101,45 +101,35 @@ def make_split(
     """
     found = split_labels(desk, run, open_labels=open_labels)
     known = found.split
+    open_labels = open_labels or known.open_labels
     usable = (*found.tuning, *found.holdout, *found.later)
     if len({one.group for one in usable}) < TELLING:
-        is_open = open_labels or known.open_labels
-        hint = "" if is_open else " --open adds labels not given blind."
+        hint = "" if open_labels else " --open adds labels not given blind."
         raise UsageError(
-            f"{run.name}: {len(usable)} {'labels' if is_open else 'blind labels'} of different "
+            f"{run.name}: {len(usable)} {'labels' if open_labels else 'blind labels'} of different "
             "inputs are too few to split",
             f"Give at least {TELLING}: reviewdesk open --blind.{hint}",
         )
-    chosen = seed or known.seed or known.rubric[:16]
     # What a panel was tuned on under another rubric may be in its prompt, and tests no change.
-    tuned = {
-        group
-        for name in {step.rubric for _, step, _ in store.steps(desk.conn)}
-        for group in store.split(desk.conn, name).tuning
-    }
+    every = list(store.steps(desk.conn))
+    splits = [replay(rubric, every) for rubric in {step.rubric for step in every}]
+    tuned = set[str]().union(*(one.tuning for one in splits))
     spent = {one.group for one in found.later} & tuned
+    known.tuning |= spent
     # Groups of near-copies are balanced by stratum of the draw and label.
     groups = ((one.group, f"{one.stratum} {one.should_pass}") for one in usable)
-    halves = replace(known, tuning=known.tuning | spent)
-    tuning, holdout = halved(groups, halves, chosen)
+    chosen = seed or known.seed or known.rubric[:16]
+    tuning, holdout = halved(groups, known, chosen)
     tuning = (*sorted(spent), *tuning)
     if not tuning and not holdout:
         raise UsageError(f"{run.name}: nothing was labelled since the split", "Label more items.")
     with writing(desk.conn):
-        made = SplitMade(known.rubric, tuning, holdout, chosen, open_labels or known.open_labels)
-        record(desk, run, made)
+        record(desk, run, SplitMade(known.rubric, tuning, holdout, chosen, open_labels))
     return split_labels(desk, run)
 
 
 def record(desk: Desk, run: Run, step: Step, **facts: object) -> None:
     """Append the event of a step, in the caller's transaction."""
-    entry = events.NewEvent(
-        KIND, desk.at(), run=run.hash, detail={**facts, KIND: to_builtins(step)}
-    )
+    detail = {**facts, KIND: to_builtins(step)}
+    entry = events.NewEvent(KIND, desk.at(), run.hash, detail=detail)
     events.append(desk.conn, desk.reviewer, [entry])
-
-
-def bodies(desk: Desk, cases: Collection[LabelledCase]) -> dict[int, CanonicalVerdict]:
-    """Return the verdicts of some cases by key, as their report states them."""
-    found = store.bodies(desk.conn, [one.key for one in cases])
-    return {key: stored_body(text) for key, text in found.items()}

@@ -51,13 +51,34 @@ class DeskJournal:
         """Write nothing yet; ``word`` is what the events of the run share, about ``of`` cases."""
         self.desk = desk
         self.about: dict[str, Any] = {"batch": word, "of": of}
-        self.plan: int | None = None
-        """The event that replies belong to, unless their call names another."""
+        self.read()
         self._waiting: list[Callable[[Desk], object]] = []
         self._added = self._stored = 0
         self._round: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1)
         self._writer: Desk | None = None
+
+    def read(self) -> None:
+        """Read the events of the run: those that began or continued it, and whether it ended.
+
+        Replies belong to the first of them, unless their call names another event.
+        """
+        found = reruns.of_word(self.desk.conn, self.about["batch"])
+        self.starts = [one for one in found if one.kind != "rerun_ended"]
+        self.plan = self.starts[0].key if self.starts else None
+        self.is_ended = bool(found) and found[-1].kind == "rerun_ended"
+
+    @contextmanager
+    def at_work(self, what: str) -> Iterator[None]:
+        """Mark the run as under way here, and close the journal at the end.
+
+        Raise DeskError if a living process is at work on it already.
+        """
+        with closing(self):
+            if self.starts:
+                refuse_held(self.starts[-1].detail, what, is_ended=self.is_ended)
+            with held(self.about["batch"]):
+                yield
 
     def close(self) -> None:
         """End the thread, and close its connection."""
@@ -169,13 +190,6 @@ class ReportJournal(DeskJournal):
         super().__init__(desk, hashlib.sha256(path.encode()).hexdigest()[:16], 0)
         self.report = report
         self.notes: list[str] = []
-        self._read()
-
-    def _read(self) -> None:
-        found = reruns.of_word(self.desk.conn, self.about["batch"])
-        self.starts = [one for one in found if one.kind == "rerun_planned"]
-        self.plan = self.starts[0].key if self.starts else None
-        self.is_ended = bool(found) and found[-1].kind == "rerun_ended"
 
     def commit(
         self, commitment: Mapping[str, Any], cases: int, consent: Mapping[str, Any]
@@ -187,7 +201,7 @@ class ReportJournal(DeskJournal):
         sha256 = fingerprint(commitment)
         self.about["of"] = cases
         with writing(self.desk.conn):
-            self._read()
+            self.read()
             found = [one.detail for one in self.starts]
             now = self.desk.at()
             first = found[0] if found else {"at": now}
@@ -204,7 +218,7 @@ class ReportJournal(DeskJournal):
         detail = {**self.about, **facts, "left": 0, **reruns.this_process(), **told}
         entry = NewEvent("rerun_planned", at, detail=detail)
         events.append(self.desk.conn, self.desk.reviewer, [entry])
-        self._read()
+        self.read()
 
     def take_over(self, old: Path) -> None:
         """Take in a journal of an earlier version."""
@@ -275,13 +289,9 @@ def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[R
     old = report.with_name(report.name + OLD_REPLIES)
     if named is None and path.is_symlink():
         raise JournalError(f"{path}: is a link, and replies are kept in a file", "Remove it.")
-    with (
-        closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk,
-        closing(ReportJournal(desk, report)) as journal,
-    ):
+    with closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk:
+        journal = ReportJournal(desk, report)
         if journal.plan is None and old.exists() and old.stat().st_size:
             journal.take_over(old)
-        if journal.starts:
-            refuse_held(journal.starts[-1].detail, "this run", is_ended=journal.is_ended)
-        with held(journal.about["batch"]):
+        with journal.at_work("this run"):
             yield journal

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run
-from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.verdict import canonical_json
 
@@ -121,24 +120,24 @@ class PanelAdopted(Struct, frozen=True, tag="adopted"):
 Step = SplitMade | TryBegun | TryEnded | PanelAdopted
 
 
-class Split(Struct, frozen=True):
+class Split(Struct):
     """A rubric's split as it stands: names of groups of near-copies, and the tries.
 
     ``spent`` is the holdout that the last adoption used, until the next split.
     """
 
     rubric: str
-    tuning: frozenset[str] = frozenset()
-    holdout: frozenset[str] = frozenset()
-    spent: frozenset[str] = frozenset()
+    tuning: set[str] = set()
+    holdout: set[str] = set()
+    spent: set[str] = set()
     seed: str = ""
     open_labels: bool = False
-    tries: tuple[tuple[TryBegun, TryVerdict | None], ...] = ()
+    tries: dict[str, tuple[TryBegun, TryVerdict | None]] = {}
     """The tries of this holdout in their order; one without a verdict was interrupted."""
-    adopted: tuple[PanelAdopted, ...] = ()
+    adopted: list[PanelAdopted] = []
 
     @property
-    def tuned(self) -> frozenset[str]:
+    def tuned(self) -> set[str]:
         """The groups that the last panel, or a candidate of it, may have been tuned on."""
         return self.tuning - self.spent
 
@@ -152,34 +151,26 @@ class Split(Struct, frozen=True):
 def replay(rubric: str, steps: Iterable[Step]) -> Split:
     """Return the split of a rubric after the steps of all desks, in their common order."""
     made = Split(rubric)
-    tries: dict[str, tuple[TryBegun, TryVerdict | None]] = {}
     for step in steps:
         if step.rubric != rubric:
             continue
         if isinstance(step, SplitMade):
-            tuning = made.tuning.union(step.tuning)
-            made = replace(
-                made,
-                tuning=tuning,
-                holdout=made.holdout.union(step.holdout) - tuning,
-                spent=frozenset(),
-                seed=made.seed or step.seed,
-                open_labels=made.open_labels or step.open_labels,
-            )
+            made.tuning.update(step.tuning)
+            made.holdout = made.holdout.union(step.holdout) - made.tuning
+            made.spent = set()
+            made.seed = made.seed or step.seed
+            made.open_labels |= step.open_labels
         elif isinstance(step, TryBegun):
-            tries.setdefault(step.name, (step, None))
-        elif isinstance(step, TryEnded) and step.name in tries:
-            tries[step.name] = tries[step.name][0], step.verdict
+            made.tries.setdefault(step.name, (step, None))
         elif isinstance(step, PanelAdopted):
-            tries = {}
-            made = replace(
-                made,
-                tuning=made.tuning | made.holdout,
-                holdout=frozenset(),
-                spent=made.holdout,
-                adopted=(*made.adopted, step),
-            )
-    return replace(made, tries=tuple(tries.values()))
+            made.tuning |= made.holdout
+            made.spent = made.holdout
+            made.holdout = set()
+            made.tries = {}
+            made.adopted.append(step)
+        elif step.name in made.tries:
+            made.tries[step.name] = made.tries[step.name][0], step.verdict
+    return made
 
 
 def group_of(text: str | None, test: str, verdict: str) -> str:
@@ -249,11 +240,16 @@ class SplitLabels(Struct, frozen=True):
     run: Run
     split: Split
     rubric: str | None
-    tuning: tuple[LabelledCase, ...]
-    holdout: tuple[LabelledCase, ...]
-    later: tuple[LabelledCase, ...]
+    tuning: Sequence[LabelledCase]
+    holdout: Sequence[LabelledCase]
+    later: Sequence[LabelledCase]
     left_out: int
     sizes: Mapping[int, int]
+
+    @property
+    def judged(self) -> Sequence[LabelledCase]:
+        """The cases of the tuning half on which changes of the rule are tried."""
+        return self.tuning[:MOST_JUDGED]
 
     @property
     def asked(self) -> tuple[LabelledCase, ...]:
@@ -265,9 +261,10 @@ class SplitLabels(Struct, frozen=True):
         return tuple(found.values())
 
     @property
-    def judged(self) -> tuple[LabelledCase, ...]:
-        """The cases of the tuning half on which changes of the rule are tried."""
-        return self.tuning[:MOST_JUDGED]
+    def gain(self) -> float | None:
+        """The smallest gain that the next try could show; ``None`` if it can show none."""
+        strata = [one.stratum for one in self.asked]
+        return smallest_gain(self.sizes, strata, len(self.split.tries))
 
     @property
     def wrong(self) -> tuple[LabelledCase, ...]:
@@ -301,11 +298,6 @@ class WrittenCandidate(Struct, frozen=True):
 # Tries
 
 
-def level(k: int) -> float:
-    """Return the one-sided level of the try after ``k`` others on the same holdout."""
-    return LEVEL / float(2**k)
-
-
 class TriedCell(Struct, frozen=True):
     """The ``asked`` items of a stratum of ``size`` contents: right by one alone, or by both."""
 
@@ -317,23 +309,24 @@ class TriedCell(Struct, frozen=True):
     both: int = 0
 
 
-def cells(
-    sizes: Mapping[int, int], found: Sequence[tuple[int, bool, bool]]
-) -> tuple[TriedCell, ...]:
+def cells(sizes: Mapping[int, int], found: Iterable[tuple[int, bool, bool]]) -> list[TriedCell]:
     """Count asked items by stratum; each has its stratum, and if parent and candidate are right."""
-    counts = Counter(found)
-    asked = Counter(h for h, _, _ in found)
-    return tuple(
-        TriedCell(
-            h, sizes[h], asked[h], counts[h, False, True], counts[h, True, False],
-            counts[h, True, True],
-        )
-        for h in sorted(asked)
-    )  # fmt: skip
+    rows: dict[int, Counter[tuple[bool, bool]]] = {}
+    for stratum, before, after in found:
+        rows.setdefault(stratum, Counter())[before, after] += 1
+    return [
+        TriedCell(h, sizes[h], n.total(), n[False, True], n[True, False], n[True, True])
+        for h, n in sorted(rows.items())
+    ]
 
 
-def difference(found: Sequence[TriedCell], k: int) -> Estimate:
-    """Estimate how much more often the candidate is right than its parent, on such items.
+def level(k: int) -> float:
+    """Return the one-sided level of the try after ``k`` others on the same holdout."""
+    return LEVEL / float(2**k)
+
+
+def figures(found: Collection[TriedCell], k: int) -> TryFigures:
+    """Return how often parent and candidate are right on such items, and by how much they differ.
 
     ``D = Σ W(g - l)`` over the flagged verdicts and the rest, W their share of the run, g and l the
     shares that are gained and lost, through the draw, with MOVER's interval at ``1 - 2·level(k)``:
@@ -343,7 +336,9 @@ def difference(found: Sequence[TriedCell], k: int) -> Estimate:
     """
     z = NormalDist().inv_cdf(1 - level(k))
     size = sum(one.size for one in found)
-    middle = below = above = 0.0
+    both = sum(one.both * one.size / one.asked for one in found) / size
+    before = after = both
+    below = above = 0.0
     for is_rest in (False, True):
         side = [one for one in found if (one.stratum >= FIRST_REST) is is_rest]
         if not side:
@@ -358,25 +353,30 @@ def difference(found: Sequence[TriedCell], k: int) -> Estimate:
         more = gains[1] - gain, loss - losses[0]
         r = sqrt(gain * loss / ((1 - gain) * (1 - loss))) if gain + loss < 1 else 1.0
         weight = mass / size
-        middle += weight * (gain - loss)
+        before += weight * loss
+        after += weight * gain
         below += weight**2 * (less[0] ** 2 + less[1] ** 2 + 2 * r * less[0] * less[1])
         above += weight**2 * (more[0] ** 2 + more[1] ** 2 + 2 * r * more[0] * more[1])
-    return Estimate(middle, max(middle - sqrt(below), -1.0), min(middle + sqrt(above), 1.0))
+    made = after - before
+    return TryFigures(
+        before, after, made, max(made - sqrt(below), -1.0), min(made + sqrt(above), 1.0),
+        1 - 2 * level(k), sum(one.asked for one in found), sum(one.gained for one in found),
+        sum(one.lost for one in found),
+    )  # fmt: skip
 
 
-def sign_tail(found: Sequence[TriedCell]) -> float:
+def sign_tail(found: Collection[TriedCell]) -> float:
     """Return the probability that changes without effect would gain at least as much as these.
 
     Given which items the panels differ on, each is then a gain or a loss with chance one half; an
     item weighs what its stratum's items stand for, ``N_h/n_h``, rounded to 1..``_STEPS``. The tail
     is exact for such changes, at any size. Source: Fisher's randomisation test.
     """
-    weight = {one.stratum: one.size / one.asked for one in found}
-    most = max(weight.values(), default=1.0)
+    most = max((one.size / one.asked for one in found), default=1.0)
     chances = {0: 1.0}
     gain = 0
     for one in found:
-        each = max(1, round(_STEPS * weight[one.stratum] / most))
+        each = max(1, round(_STEPS * one.size / one.asked / most))
         n = one.gained + one.lost
         gain += each * (one.gained - one.lost)
         joined: dict[int, float] = {}
@@ -388,14 +388,14 @@ def sign_tail(found: Sequence[TriedCell]) -> float:
     return sum(chance for total, chance in chances.items() if total >= gain)
 
 
-def try_verdict(found: Sequence[TriedCell], k: int) -> TryVerdict:
+def try_verdict(found: Collection[TriedCell], k: int) -> TryVerdict:
     """Return the result of a try, on which the paired interval and the sign test must agree.
 
     The interval is about the difference through the draw, so gains in one group are offset by
     losses in another. Where few items differ its ends are approximate, and the exact test
     bounds how often a change that does nothing is called better.
     """
-    made = difference(found, k)
+    made = figures(found, k)
     if made.low > 0 and sign_tail(found) <= level(k):
         return TryVerdict.BETTER
     turned = [replace(one, gained=one.lost, lost=one.gained) for one in found]
@@ -404,45 +404,16 @@ def try_verdict(found: Sequence[TriedCell], k: int) -> TryVerdict:
     return TryVerdict.NOT_SHOWN
 
 
-def smallest_gain(found: Sequence[TriedCell], k: int) -> float | None:
-    """Return the smallest gain that a try after ``k`` others could show; ``None`` without one.
+def smallest_gain(sizes: Mapping[int, int], strata: Iterable[int], k: int) -> float | None:
+    """Return the smallest gain that a try of items of ``strata``, after ``k`` others, could show.
 
     It is that of a candidate which only gains: it is right on some items where its parent is wrong,
-    spread over the strata like the asked items.
+    spread over the strata like the asked items. ``None`` if no gain could be shown.
     """
-    asked = sum(one.asked for one in found)
-    size = sum(one.size for one in found)
-    for m in range(1, asked + 1):
-        made = []
-        before = 0
-        so_far = 0
-        for one in found:
-            so_far += one.asked
-            share = m * so_far // asked
-            made.append(TriedCell(one.stratum, one.size, one.asked, share - before))
-            before = share
-        if try_verdict(made, k) is TryVerdict.BETTER:
-            return sum(one.gained * one.size / one.asked for one in made) / size
+    held = sorted(strata)
+    for m in range(1, len(held) + 1):
+        wins = [m * (place + 1) // len(held) > m * place // len(held) for place in range(len(held))]
+        found = cells(sizes, [(h, False, win) for h, win in zip(held, wins, strict=True)])
+        if try_verdict(found, k) is TryVerdict.BETTER:
+            return figures(found, k).gain
     return None
-
-
-def gain_of(sizes: Mapping[int, int], asked: Iterable[LabelledCase], k: int) -> float | None:
-    """Return the smallest gain that a try about these cases, after ``k`` others, could show."""
-    return smallest_gain(cells(sizes, [(one.stratum, False, False) for one in asked]), k)
-
-
-def figures(found: Sequence[TriedCell], k: int) -> TryFigures:
-    """Return the figures of an adoption: both accuracies through the draw, and the difference."""
-    made = difference(found, k)
-    size = sum(one.size for one in found)
-
-    def share(count: Mapping[int, int]) -> float:
-        return sum(count[one.stratum] * one.size / one.asked for one in found) / size
-
-    before = share({one.stratum: one.both + one.lost for one in found})
-    after = share({one.stratum: one.both + one.gained for one in found})
-    return TryFigures(
-        before, after, after - before, made.low, made.high, 1 - 2 * level(k),
-        sum(one.asked for one in found), sum(one.gained for one in found),
-        sum(one.lost for one in found),
-    )  # fmt: skip

@@ -7,7 +7,7 @@ from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, S
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
-from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, gain_of
+from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.segments import Composite, SegmentFigures
 from reviewdesk.domain.panel.asking import BatchSummary, LiveProgress
@@ -448,7 +448,7 @@ def improvement(labels: SplitLabels, offers: Mapping[str, int | None]) -> dict[s
         "holdout": len(labels.holdout),
         "later": len(labels.later),
         "not_blind": labels.left_out,
-        "smallest_gain": gain_of(labels.sizes, labels.asked, len(labels.split.tries)),
+        "smallest_gain": labels.gain,
         "right": counts[True, True] + counts[False, False],
         "false_passes": counts[True, False],
         "false_fails": counts[False, True],
@@ -459,7 +459,10 @@ def improvement(labels: SplitLabels, offers: Mapping[str, int | None]) -> dict[s
         "wrong": [
             shape(one, "id decided_pass=decided should_pass tags notes") for one in labels.wrong
         ],
-        "tries": [{"candidate": begun.file, "verdict": word} for begun, word in labels.split.tries],
+        "tries": [
+            {"candidate": begun.file, "verdict": word}
+            for begun, word in labels.split.tries.values()
+        ],
         "changes": [
             {"change": change, "right": right, "of": 0 if right is None else len(labels.judged)}
             for change, right in offers.items()

@@ -10,13 +10,14 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
-from reviewdesk.desk.improve.split import bodies, make_split, split_labels
+from reviewdesk.desk.improve.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import Half, SplitLabels, TryVerdict
 from reviewdesk.domain.panel.asking import Listener, Turnouts
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from reviewdesk.live.limits import World
 from reviewdesk.live.wires.transport import HttpTransport
+from reviewdesk.store import improve as store
 from reviewdesk.views import improve as views
 from tests.helpers import load, open_desk, report, tag, verdict
 from tests.live.builders import KEYS, FakeClock
@@ -149,8 +150,8 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
     assert (adopted.tries, adopted.verdict) == (3, TryVerdict.BETTER)
     assert figures.level == pytest.approx(1 - 2 * 0.025 / 4)
     spent = split_labels(desk, run)
-    assert (len(spent.tuning), spent.holdout, spent.split.tries) == (ITEMS, (), ())
-    assert spent.split.adopted == (adopted,)
+    assert (len(spent.tuning), spent.holdout, spent.split.tries) == (ITEMS, [], {})
+    assert spent.split.adopted == [adopted]
     with pytest.raises(UsageError, match="is spent"):
         candidates.prepare(desk, run, shots)
     more = load(desk, report_of(ITEMS, 24))
@@ -177,7 +178,7 @@ def test_what_was_tuned_on_under_one_rubric_tests_no_change_under_another(desk: 
 
 
 def _examples(desk: Desk, labels: SplitLabels) -> Any:
-    return candidates.exemplars(labels.tuning, bodies(desk, labels.tuning))
+    return candidates.exemplars(labels.tuning, store.bodies(desk.conn, labels.tuning))
 
 
 @pytest.mark.slow
@@ -199,7 +200,7 @@ async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
         task = asyncio.create_task(tried(desk, run, helps, told=stop))
         with pytest.raises(asyncio.CancelledError):
             await task
-        ((cut, word),) = split_labels(desk, run).split.tries
+        ((cut, word),) = split_labels(desk, run).split.tries.values()
         assert word is None
         assert desk.undo() is not None  # a tag, and never a try
         ready = candidates.prepare(desk, run, helps, environment=KEYS)
@@ -212,7 +213,7 @@ async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
         # Three jurors have one prompt, and a call that the stop cut off may have been seen.
         assert len(calls) == 2 * len(labels.asked)
         assert 6 * len(labels.asked) <= len(server.calls) <= 6 * len(labels.asked) + 16
-        ((one, word),) = split_labels(desk, run).split.tries
+        ((one, word),) = split_labels(desk, run).split.tries.values()
         assert (one.name, word) == (cut.name, TryVerdict.BETTER)
         again = candidates.prepare(desk, run, helps, environment=KEYS)
         assert (again.resumes, again.k, again.before) == (False, 1, TryVerdict.BETTER)

@@ -16,8 +16,6 @@ from reviewdesk.domain.labels.improve import (
     TryBegun,
     TryEnded,
     TryVerdict,
-    cells,
-    difference,
     figures,
     group_of,
     halved,
@@ -72,7 +70,7 @@ def test_what_two_desks_did_adds_up_in_any_order() -> None:
         assert len(found.tries) == 2
     # A try that is continued repeats its event and counts once.
     again = replay("r", [*here, begun("one"), begun("three")]).tries
-    assert [one.name for one, _ in again] == ["one", "three"]
+    assert [one.name for one, _ in again.values()] == ["one", "three"]
 
 
 def test_an_adoption_spends_the_holdout_and_ends_its_tries() -> None:
@@ -122,13 +120,12 @@ def test_items_weigh_what_they_stand_for() -> None:
     flagged = TriedCell(0, 40, 20, 4, 0, 10)
     rest = TriedCell(3, 400, 20, 0, 2, 18)
     # Two losses among the rest stand for 40 verdicts, four gains for 8.
-    found = difference([flagged, rest], 0)
-    assert found.estimate == pytest.approx((8 - 40) / 440)
+    told = figures([flagged, rest], 0)
+    assert told.gain == pytest.approx((8 - 40) / 440)
     # Weights 2 and 20 become 4 and 40: only both losses weigh more than the gains, so all outcomes
     # are as good but for some of those with two losses. Of 2**6: 48 without them, and with them
     # those as good as all four gains: 1.
     assert sign_tail([flagged, rest]) == pytest.approx(49 / 64)
-    told = figures([flagged, rest], 0)
     # Right before: 10 of 20 flagged, 20 of 20 of the rest; after: 14 and 18.
     assert told.before == pytest.approx((20 + 400) / 440)
     assert told.after == pytest.approx((28 + 360) / 440)
@@ -136,10 +133,10 @@ def test_items_weigh_what_they_stand_for() -> None:
 
 
 def test_the_smallest_gain_is_told_from_counts_alone() -> None:
-    rows = [(0, False, False)] * 20
+    items = [0] * 20
     # Six of twenty all one way: 30 points, and seven for the second try.
-    assert smallest_gain(cells({0: 100}, rows), 0) == pytest.approx(0.3)
-    assert smallest_gain(cells({0: 100}, rows), 1) == pytest.approx(0.35)
-    assert smallest_gain(cells({0: 100}, rows[:5]), 0) is None
-    assert smallest_gain((), 0) is None
+    assert smallest_gain({0: 100}, items, 0) == pytest.approx(0.3)
+    assert smallest_gain({0: 100}, items, 1) == pytest.approx(0.35)
+    assert smallest_gain({0: 100}, items[:5], 0) is None
+    assert smallest_gain({}, [], 0) is None
     assert [level(k) for k in range(3)] == [0.025, 0.0125, 0.00625]
