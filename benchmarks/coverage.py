@@ -23,7 +23,6 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Target
-from reviewdesk.domain.stats.stratified import drawn_rate, share
 from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision
 
@@ -242,7 +241,7 @@ def intervals(sample: Sample, run: Run) -> Iterator[tuple[str, Target, Ends]]:
         line = measure(made.headline, None)
         for name in FIGURES:
             yield name, target, _ends(getattr(found, name), getattr(line, name))
-        yield "pass rate", target, _ends(drawn_rate(made.pass_parts, target))
+        yield "pass rate", target, _ends(made.rates(target).should_pass)
         for juror, votes in enumerate(run.votes):
             mine = rates(voted(votes, sample.labels)[0], target)
             for name in FIGURES[:3]:
@@ -417,7 +416,7 @@ def trapped(runs: int) -> tuple[Told, list[Told], list[Told], float]:
         alone.append(told(drawn.trap(100, audit=False).made.rows, observed))
         made = drawn.trap(100, audit=True).made
         designed.append(told(made.headline, observed))
-        estimate = share(made.pass_parts)
+        estimate = made.share("should_pass")
         held += (estimate.low or 0.0) <= rate <= (estimate.high or 1.0)
     return told(run.rows, observed), alone, designed, held / runs
 

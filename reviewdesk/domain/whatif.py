@@ -27,13 +27,11 @@ from reviewdesk.domain.jury.panels import FAIL, PASS, Panels, revoted, without
 from reviewdesk.domain.jury.rules import exact_share
 from reviewdesk.domain.jury.scores import OUTLIERS
 from reviewdesk.domain.jury.verdicts import verdicts_of
-from reviewdesk.domain.labels.label_columns import LabelColumns
-from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
+from reviewdesk.domain.labels.summary import LabelledRows
 from reviewdesk.domain.records import Design, Metrics, Truth
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small
+from reviewdesk.domain.run.columns import Bools, Columns, Small
 from reviewdesk.domain.run.packing import DECISION_OF, ROUNDINGS, STRATEGIES, seat_names
-from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
-from reviewdesk.domain.stats.correction import Counters
+from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.verdict import SLACK, Decision, Rounding, Strategy, Verdict
 
 RULES = (
@@ -266,38 +264,7 @@ def under(panels: Panels, variant: Variant) -> Panels:
     return panels.ruled(ruled(panels.columns, variant))
 
 
-class Truths(Struct, frozen=True):
-    """The k pass or fail labels that count, ``[k]``; a weight is how many verdicts it is for."""
-
-    row: Ints
-    good: Bools
-    weight: Floats
-    design: Design
-    content: Ints | None = None
-    """The number of the judged content; ``None`` if no two verdicts share a label."""
-
-
-def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigures) -> Truths:
-    """Return the labels of a run, weighted like the headline of its calibration page."""
-    weighing = LabelColumns.of_rows(labelled).weigh(figures.sizes, figures.decided)
-    drawn = weighing.design is Design.WEIGHTED
-    first = int(columns.key[0]) if len(columns) else 0
-    kept = [
-        # The verdicts of a run have consecutive keys.
-        (verdict, weight if drawn else 1.0)
-        for verdict, weight in zip(labelled, weighing.weights, strict=True)
-        if verdict.truth in {Truth.PASS, Truth.FAIL} and (weight or not drawn)
-    ]
-    return Truths(
-        row=np.array([one.key - first for one, _ in kept], np.int64),
-        good=np.array([one.truth is Truth.PASS for one, _ in kept], np.bool_),
-        weight=np.array([weight for _, weight in kept], np.float64),
-        design=weighing.design,
-        content=numbered([one.content for one, _ in kept]),
-    )
-
-
-def result(found: PolicyCounts, headline: Metrics | Counters, confidence: str) -> Result:
+def result(found: PolicyCounts, headline: Metrics, confidence: str) -> Result:
     """Return the result of a policy, or of the run as it stands with its calibration's headline."""
     return Result(
         **asdict(found),
@@ -329,28 +296,39 @@ def _counts(columns: Columns, made: Small, **more: Any) -> PolicyCounts:
 def results(
     columns: Columns,
     variants: Iterable[Variant],
-    labels: Truths,
+    labels: LabelledRows,
     known: Mapping[Variant, PolicyCounts] | None = None,
 ) -> tuple[Result, ...]:
-    """Return each variant's counts and figures; those of an archive's verdicts are ``known``."""
+    """Return each variant's counts and figures; those of an archive's verdicts are ``known``.
+
+    The labels are weighted like the headline of the run's calibration page.
+    """
+    weight = np.array(labels.weighing.weights)
+    if labels.weighing.design is not Design.WEIGHTED:
+        weight = np.ones(len(weight))
+    given = labels.columns
+    counted = np.flatnonzero(given.is_truth(Truth.PASS, Truth.FAIL) & (weight > 0))
+    given = given.at(counted)
+    # The verdicts of a run have consecutive keys.
+    places = given.key - (int(columns.key[0]) if len(columns) else 0)
     rows = []
     for panels, made, ours in _decided(columns, variants):
         found = ours if known is None else known[ours.variant]
         # The labelled verdicts that the policy decides; values are computed exactly for them alone.
-        kept = _is_decided(made[labels.row])
-        row = labels.row[kept]
+        kept = _is_decided(made[places])
+        row = places[kept]
         labelled = panels.at(row)
         passed = made[row] == PASS
         cast = labelled.cast
         # One mapping to a confidence serves all verdicts that the policy decides.
         sure = labelled.value if found.valued else cast.passes / cast.answered
-        figures = counters_of(
+        figures = measure(
             Rows(
                 np.where(passed, sure, 1 - sure),
-                passed == labels.good[kept],
-                labels.weight[kept],
+                passed == given.is_truth(Truth.PASS)[kept],
+                weight[counted][kept],
                 passed,
-                None if labels.content is None else labels.content[kept],
+                None if given.content is None else given.content[kept],
             )
         )
         rows.append(result(found, figures, "support" if found.valued else "vote_share"))

@@ -27,7 +27,6 @@ from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
 from reviewdesk.domain.stats.figures import SimulatedFigure, Target
-from reviewdesk.domain.stats.stratified import share
 from reviewdesk.domain.verdict import stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, queue
@@ -170,8 +169,8 @@ def calibration_page(
         counts=TruthCounts(
             run.whole, len(labels), dict(cells), run.whole - totals.passed - totals.failed
         ),
-        honest=share(made.pass_parts, lacking),
-        accuracy=share(made.right_parts, lacking),
+        honest=made.share("should_pass", lacking),
+        accuracy=made.share("accuracy", lacking),
         bins=dict(Counter(bin_index(made.rows.confidence).tolist())),
         jurors=counted,
         tags=tags,

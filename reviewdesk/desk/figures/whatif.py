@@ -44,9 +44,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     return WhatIfTable(
         design=found.design,
         standing=whatif.result(standing, found.headline, found.confidence_source),
-        rows=whatif.results(
-            columns, variants, whatif.truths(columns, made.labelled, made.figures), known
-        ),
+        rows=whatif.results(columns, variants, made, known),
         jurors=len(names),
     )
 

@@ -33,7 +33,6 @@ from reviewdesk.domain.gates.targets import (
     RANGED,
     SPLIT,
     CalibrationReadings,
-    Reliability,
 )
 from reviewdesk.domain.labels.question import LEVEL
 from reviewdesk.domain.labels.segments import composite_low, worst_low
@@ -41,7 +40,7 @@ from reviewdesk.domain.labels.summary import LabelledRows, described, either_ans
 from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
+from reviewdesk.domain.stats.calibration import Rows, measure, scaled_confusion
 from reviewdesk.domain.stats.calibration_page import of_trusted
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Target, widest
@@ -308,7 +307,7 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     if abs(stated - right) > HALF + SLACK:
         problem = f"reliability: tp + tn is {stated:.6g}, but {right:.6g} of {labels} are correct"
         raise SuiteError(suite, gate.line_of("reliability"), problem, BOTH)
-    own = _own_cells(found)
+    own = scaled_confusion(found.rows)
     if own and any(
         abs(a - b) > HALF + SLACK for a, b in zip(astuple(block), astuple(own), strict=True)
     ):
@@ -318,17 +317,12 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     return False
 
 
-def _own_cells(found: _Labels) -> Reliability | None:
-    counters = counters_of(found.rows)
-    return Reliability.of(counters.counts[1:], counters.cells) if counters.decided else None
-
-
 def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Estimate:
     if not other and found.own is not None:
         return found.own
     if not found.decided:
         return Estimate(None, reason="the judge decided nothing, or how much is not known")
-    cells = gate.reliability or _own_cells(found)
+    cells = gate.reliability or scaled_confusion(found.rows)
     if cells is None:
         return Estimate(None, reason=NO_SET)
     if gate.reliability is None and (found.line.ess or 0.0) < found.line.n - SLACK * found.line.n:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
+from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -217,10 +218,11 @@ def joined_report(
     totals = _totals(figures.run_figures(conn, key), labels, found, rows)
     placed = _placed(rows, joined, found.strata, drawn=labels.drawn)
     source = labels.source or totals.confidence_source
-    made = make_rows(placed, totals, source)
+    given = _weights(placed, found.labels) if labels.drawn else None
+    made = make_rows(placed, totals, source, given)
     notes: tuple[str, ...] = ()
     if made.left_out and source != totals.confidence_source:
-        made = make_rows(placed, totals, totals.confidence_source)
+        made = make_rows(placed, totals, totals.confidence_source, given)
         notes = (f"confidence by {totals.confidence_source}, in the suite by {source}",)
     if not made.verdicts:
         raise SuiteError(
@@ -259,7 +261,7 @@ def joined_report(
             f"decided before; {ENOUGH:.0%} are needed"
         )
     return JoinedReport(
-        made=_weighed(made, found.labels) if labels.drawn else made,
+        made=made,
         drawn=labels.drawn,
         counts=found.counts,
         passed=totals.passed,
@@ -330,13 +332,8 @@ def _placed(
     return made
 
 
-def _weighed(made: LabelledRows, labels: Mapping[bytes, DrawnLabel]) -> LabelledRows:
-    given = {
-        (row.stratum, row.item): labels[row.item].weight or 0.0
-        for row in made.labelled
-        if row.item in labels
-    }
-    return made.reweighed(given, made.figures.sizes)
+def _weights(rows: list[LabelledRow], labels: Mapping[bytes, DrawnLabel]) -> list[float]:
+    return [(labels[row.item].weight or 0.0) if row.item in labels else nan for row in rows]
 
 
 def _what_joined(counts: JoinCounts) -> str:

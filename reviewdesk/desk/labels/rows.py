@@ -10,13 +10,13 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import given, question
 from reviewdesk.domain.gates.join import PanelContent, frame_of
-from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.improve import Half
 from reviewdesk.domain.labels.sampling import STRATA, LabelledRow
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration import counters_of
+from reviewdesk.domain.stats.calibration import scaled_confusion
+from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.verdict import Decision, number
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, improve, verdicts
@@ -74,7 +74,7 @@ class SuiteExport(Struct, frozen=True):
     rows: tuple[dict[str, Any], ...]
     n: int
     frame: tuple[PanelContent, ...]
-    cells: Reliability
+    cells: Cells
     observed: float
     decided: int | None
     """The number of verdicts behind ``observed``; ``None`` if the labels have no weights."""
@@ -92,8 +92,8 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design.stands
     kept = _counted_places(made)
-    counters = counters_of(made.headline)
-    if not kept:
+    cells = scaled_confusion(made.headline)
+    if not kept or cells is None:
         raise UsageError("no pass or fail labels yet", "Label decided verdicts first.")
     measured = {
         made.verdicts[at].key: (float(made.rows.confidence[at]), bool(made.rows.correct[at]))
@@ -125,7 +125,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         tuple(rows),
         len(kept),
         frame_of(figures.contents(desk.conn, run.key)) if run.whole == run.verdicts else (),
-        Reliability.of(counters.counts[1:], counters.cells),
+        cells,
         totals.passed / decided,
         decided if weighted else None,
         made.source,

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.labels.repeats import LabelPair, RepeatDraw
+from reviewdesk.domain.labels.repeats import LabelPair, repeats_due
 from reviewdesk.domain.records import Event, Run, Truth, View
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key, of_reviewer
@@ -52,8 +52,12 @@ class WorkLog:
         self._desk = desk
         self._seq = 0
         text = "\n".join(("repeat", desk_id(desk.conn), run.seed, desk.reviewer))
-        seed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-        self._draw = RepeatDraw(seed, share)
+        self._seed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+        self._share = share
+        self._newest: dict[bytes, int] = {}
+        """The key of each item's newest label."""
+        self._offered: set[bytes] = set()
+        """The items that may come back."""
         self._actions: dict[int, list[Event]] = {}
         self._of_item: dict[bytes, list[Event]] = {}
         """The events that stand, oldest first, by item."""
@@ -83,13 +87,12 @@ class WorkLog:
         log = self._of_item.setdefault(own, [])
         if stands is (event in log):
             return
-        old = _newest_label(log)
         _put(log, event, by=_key, stands=stands)
-        new = _newest_label(log)
         if event.kind == "label":
             _put(self._labels, event.key, by=int, stands=stands)
-            if old is not new:
-                self._draw.move(old.key if old else None, new.key if new else None)
+            self._newest.pop(own, None)
+            if newest := _newest_label(log):
+                self._newest[own] = newest.key
         if again := event.detail.get("again"):
             item = bytes.fromhex(again)
             _put(self._after, event.key, by=int, stands=stands)
@@ -101,8 +104,8 @@ class WorkLog:
 
     def _offer(self, item: bytes) -> None:
         newest = _newest_label(self._of_item.get(item, []))
-        offered = newest is not None and newest.detail.get("blind") and not self._came.get(item)
-        self._draw.offer(item, newest.key if newest and offered else None)
+        offered = newest and newest.detail.get("blind") and not self._came.get(item)
+        (self._offered.add if offered else self._offered.discard)(item)
 
     def due(self, label_of: str) -> Iterator[tuple[str, int]]:
         """Yield the items that may come back after a label of the item with this hash.
@@ -112,7 +115,7 @@ class WorkLog:
         count = len(self._labels)
         last = self._after[-1:]
         rest = count - bisect_left(self._labels, last[0]) if last else count + 1
-        for item in self._draw.due(rest):
+        for item in repeats_due(self._newest, self._offered, rest, self._seed, self._share):
             first = _newest_label(self._of_item[item])
             key = None if first is None else self._keys(item).get(first.verdict or "")
             if key is not None and item.hex() != label_of:

@@ -4,23 +4,23 @@ Such items are what the process behind a run produces. A run is itself a sample 
 labelled run has an interval as wide as that of the same number of labels drawn at random.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from math import nan
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.sampling import NOT_STATED, STRATA, Decided, LabelledRow, RunFigures
-from reviewdesk.domain.labels.summary import LabelledRows, either_answer, make_rows
+from reviewdesk.domain.labels.label_columns import FAIL, PASS, LabelColumns
+from reviewdesk.domain.labels.sampling import COPY, NOT_STATED, STRATA, TRUTHS, Decided, RunFigures
+from reviewdesk.domain.labels.summary import LabelledRows, either_answer, weigh
 from reviewdesk.domain.records import Metrics, Truth
-from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.calibration import Rows, numbered
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Part, Target, widest
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.reliability import kappa_interval, share_ends
-from reviewdesk.domain.stats.stratified import part_of, share
-from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.domain.verdict import SLACK
 
 UNDECIDED = "not every row says what the judge decided"
 NO_KAPPA = "chance alone would agree on every row"
@@ -53,62 +53,54 @@ def as_run(
     """
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
-    contents = np.arange(len(strata)) if rows.content is None else rows.content
-    units: dict[tuple[int, int], int] = {}
-    mass = Counter[int]()
-    sizes = defaultdict[int, float](float)
-    decided = defaultdict[tuple[int, bool], float](float)
-    given: dict[tuple[int, bytes], float] = {}
-    labelled: list[LabelledRow] = []
-    for at, (name, right) in enumerate(zip(strata, rows.correct.tolist(), strict=True)):
-        passed = bool(rows.passed[at])
-        content = int(contents[at])
-        h = STRATA.index(name)
-        weight = float(rows.weight[at])
-        test = tests[at] if tests else ""
-        item = b"%d" % content
-        truth = Truth.PASS if passed is right else Truth.FAIL
-        if (h, content) not in units:
-            units[h, content] = mass[h]
-            mass[h] += 1
-            sizes[h] += weight
-        place = h, units[h, content], truth
-        row = _row(at, item, passed, float(rows.confidence[at]), place, test)
-        decided[h, passed] += weight
-        given[h, item] = weight
-        labelled.append(row)
-    for h in mass if rows.content is None else ():
-        mine = rows.weight[[one.stratum == h for one in labelled]]
-        if float(np.ptp(mine)) > SLACK * float(mine.max()):
+    n = len(strata)
+    contents = np.arange(n) if rows.content is None else rows.content
+    stratum = np.array([STRATA.index(name) for name in strata], np.int64)
+    sizes = {}
+    decided = {}
+    for h in np.flatnonzero(np.bincount(stratum)).tolist():
+        mine = stratum == h
+        weight = rows.weight[mine]
+        if rows.content is None and float(np.ptp(weight)) > SLACK * float(weight.max()):
             return None
-    whole = {h: max(round(sizes[h]), count) for h, count in mass.items()}
-    counts = {h: (round(decided[h, True]), round(decided[h, False])) for h in mass}
-    seen = Counter((row.stratum, row.decision) for row in labelled)
-    counts |= {
-        h: (passes, fails)
-        for h, (passes, fails) in stated.items()
-        if passes >= seen[h, Decision.PASS] and fails >= seen[h, Decision.FAIL]
-    }
-    ranks: dict[str, int] = {}
-    for at, one in enumerate(unanswered, len(labelled)):
-        h = STRATA.index(one.stratum)
-        if h in whole:
-            if one.item not in ranks:
-                ranks[one.item] = mass[h]
-                mass[h] += 1
-            item = b"?" + one.item.encode()
-            place = h, ranks[one.item], Truth.UNSURE
-            labelled.append(_row(at, item, one.passed, one.confidence, place, one.test))
-    figures = RunFigures(0, 0, "reported", scores_stated=False, sizes=whole, decided=counts)
-    made = make_rows(labelled, figures)
-    return made if rows.content is None else made.reweighed(given, sizes)
-
-
-def _row(
-    at: int, item: bytes, passed: bool, sure: float, place: tuple[int, int, Truth], test: str
-) -> LabelledRow:
-    decision = Decision.PASS if passed else Decision.FAIL
-    return LabelledRow(at, str(at), item, decision, None, None, sure, 0, 0, *place, test=test)
+        _, first = np.unique(contents[mine], return_index=True)
+        sizes[h] = max(round(float(weight[first].sum())), len(first))
+        passed = rows.passed[mine]
+        passes, fails = (round(float(weight[side].sum())) for side in (passed, ~passed))
+        if h in stated and stated[h][0] >= passed.sum() and stated[h][1] >= (~passed).sum():
+            passes, fails = stated[h]
+        decided[h] = passes, fails
+    more = [one for one in unanswered if one.stratum in strata]
+    stratum = np.append(stratum, [STRATA.index(one.stratum) for one in more]).astype(np.int64)
+    passed = np.append(rows.passed, [one.passed for one in more]).astype(np.bool_)
+    items: list[Hashable] = [*contents.tolist(), *(one.item for one in more)]
+    content = numbered(items)
+    cases = [*(tests or [""] * n), *(one.test for one in more)]
+    number = np.arange(len(items)) if content is None else content
+    rank = np.zeros(len(items), np.int64)
+    for h in sizes:
+        mine = stratum == h
+        rank[mine] = np.unique(number[mine], return_inverse=True)[1]
+    none = np.full(len(items), np.nan)
+    columns = LabelColumns(
+        key=np.arange(len(items)),
+        mark=np.full(len(items), TRUTHS.index(Truth.UNSURE) | COPY * (content is not None)),
+        decision=np.where(passed, PASS, FAIL),
+        score=none,
+        stated_score=none,
+        confidence=np.append(rows.confidence, [one.confidence for one in more]),
+        passes=np.zeros(len(items)),
+        answered=np.zeros(len(items)),
+        stratum=stratum,
+        rank=rank,
+        content=content,
+        test=numbered([test or item for test, item in zip(cases, items, strict=True)]),
+    )
+    good = passed == np.append(rows.correct, passed[n:])
+    columns = columns.with_truths(columns.key < n, good)
+    figures = RunFigures(0, 0, "reported", scores_stated=False, sizes=sizes, decided=decided)
+    given = None if rows.content is None else [*rows.weight.tolist(), *(nan for _ in more)]
+    return weigh(columns, figures, "reported", given)
 
 
 def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
@@ -180,10 +172,7 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]
 
 def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
     """Estimate how many such items should pass; the ends cover any truth of unanswered ones."""
-    rates = []
-    for one in (made, *either_answer(made, as_label=True)):
-        effect = one.pass_effect(Target.ITEMS)
-        parts = [part_of(voted, voted.counted.deserved, effect.deff) for voted in one.voted]
-        rates.append(share(parts, lacking, Target.ITEMS, effect.z))
+    every = (made, *either_answer(made, as_label=True))
+    rates = [one.share("should_pass", lacking, Target.ITEMS) for one in every]
     found: Estimate = widest(rates[0], rates[1:])
     return found

@@ -1,18 +1,17 @@
 """The targets that a suite may set for a jury or for a judge's calibration, and their values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from reviewdesk.domain.assessment.result import AgreementPair, Assessment
 from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, ece_note, is_number
 from reviewdesk.domain.jury.rules import STOPPED_EARLY, Spread
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus, whole
+from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Fit
-from reviewdesk.domain.verdict import SLACK, Band, Verdict
+from reviewdesk.domain.verdict import Band, Verdict
 
 RATES = ("corrected_rate", "corrected_rate_low", "corrected_rate_high")
 """The targets that need both of their inputs."""
@@ -70,21 +69,6 @@ _CORRECTIONS = {
     CorrectionStatus.WEAK_JUDGE: "too close to guessing to correct",
     CorrectionStatus.OK: "",
 }
-
-
-class Reliability(Cells, frozen=True):
-    """A judge's decisions by the labels, in counts or in weights scaled to the number of labels."""
-
-    @staticmethod
-    def of(counts: Sequence[float], mass: Cells) -> "Reliability":
-        """Return the counts; if rows differ in weight, the weights scaled to the number of rows."""
-        n = sum(counts)
-        total = mass.n
-        scaled = [cell * n / total if total else cell for cell in astuple(mass)]
-        even = all(
-            abs(one - count) <= SLACK * max(n, 1) for one, count in zip(scaled, counts, strict=True)
-        )
-        return Reliability(*map(whole, counts if even else scaled))
 
 
 class CalibrationReadings(Struct, frozen=True):

@@ -27,7 +27,7 @@ from reviewdesk.domain.jury.panels import PASS
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.labels.label_columns import LabelColumns
 from reviewdesk.domain.labels.question import PANEL, QuestionItems
-from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, LabelledRow
+from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, UNSEEN, LabelledRow
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
@@ -63,20 +63,19 @@ class Labels(Struct, frozen=True):
 
         A label of an unseen response is left out, so that a stratum with one is not fully labelled.
         """
-        prefixes = LabelColumns.of_rows(labelled).prefixes()
-        placed = {one.key: one for one in labelled}
-        truth = np.full(len(keys), NOTHING, np.int8)
+        given = LabelColumns.of_rows(labelled)
+        ends = {h: end for h, (end, _) in given.prefixes().items()}
+        inside = given.rank < np.array([ends.get(h, 0) for h in range(len(STRATA))])[given.stratum]
+        known = given.is_truth(Truth.PASS, Truth.FAIL) & (given.mark & UNSEEN == 0)
+        rows = np.searchsorted(keys, given.key[known])
+        truth, content, test = np.full((3, len(keys)), NOTHING)
         counted = np.zeros(len(keys), np.bool_)
-        content, test = np.arange(2 * len(keys)).reshape(2, -1)
-        known: dict[object, int] = {}
-        for row, key in enumerate(keys):
-            mine = placed.get(key)
-            if mine is not None and mine.seen and mine.truth in {Truth.PASS, Truth.FAIL}:
-                truth[row] = mine.truth is Truth.PASS
-                counted[row] = mine.rank < prefixes[mine.stratum][0]
-                content[row] = known.setdefault(mine.item or row, row)
-                test[row] = known.setdefault(mine.test or (row,), content[row])
-        return Labels(np.asarray(strata, np.int64), truth, counted, content, test)
+        truth[rows] = given.is_truth(Truth.PASS)[known]
+        counted[rows] = inside[known]
+        content[rows] = given.contents[0][known]
+        test[rows] = content[rows] if given.test is None else given.test[known]
+        stratum = np.asarray(strata, np.int64)
+        return Labels(stratum, truth.astype(np.int8), counted, content, test)
 
 
 def votes_of(found: Columns) -> dict[str, Small]:

@@ -1,5 +1,6 @@
 """The labelled verdicts of a run as columns, so that many are counted at once."""
 
+import dataclasses
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +30,7 @@ from reviewdesk.domain.labels.sampling import (
 )
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of, numbered
+from reviewdesk.domain.stats.calibration import Ints, Rows, measure, numbered
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.dense import Bools, Floats
 
@@ -62,8 +63,8 @@ def coverage_text(empty: Sequence[int], figures: RunFigures) -> str:
 
 Column = npt.NDArray[Any]
 _DECISIONS = CODES["decision"]
-_PASS = _DECISIONS.index("pass")
-_FAIL = _DECISIONS.index("fail")
+PASS = _DECISIONS.index("pass")
+FAIL = _DECISIONS.index("fail")
 _SHARES = ("score", "stated_score", "confidence")
 _COUNTS = ("passes", "answered", "stratum", "rank")
 
@@ -87,6 +88,8 @@ class LabelColumns:
     stratum: Column
     rank: Column
     content: Column | None = None
+    test: Column | None = None
+    """The number of the case; like ``content``, ``None`` if all differ."""
 
     @staticmethod
     def of(found: Mapping[str, Any]) -> "LabelColumns":
@@ -114,6 +117,7 @@ class LabelColumns:
             mark=np.array(marks, np.uint8),
             decision=np.array(decided, np.int8),
             content=content,
+            test=numbered([one.test or one.content for one in rows]),
             **columns,
         )
 
@@ -136,14 +140,14 @@ class LabelColumns:
         columns = {
             name: np.concatenate([getattr(self, name)[stays], getattr(added, name)])[order]
             for name in self.__dataclass_fields__
-            if name != "content"
+            if name not in ("content", "test")
         }
         return LabelColumns(**{**columns, "mark": held[every[order] - first]})
 
     def __len__(self) -> int:
         return len(self.key)
 
-    def at(self, rows: Sequence[int]) -> "LabelColumns":
+    def at(self, rows: Sequence[int] | Ints) -> "LabelColumns":
         kept = np.asarray(rows, np.int64)
         some: dict[str, Any] = {
             name: None if (one := getattr(self, name)) is None else one[kept]
@@ -151,21 +155,41 @@ class LabelColumns:
         }
         return LabelColumns(**some)
 
+    def with_truths(self, found: Bools, good: Bools) -> "LabelColumns":
+        """Return the columns with the truth of the ``found`` entries: a pass if ``good``."""
+        truth = np.where(good, TRUTHS.index(Truth.PASS), TRUTHS.index(Truth.FAIL))
+        mark = np.where(found, self.mark - (self.mark & TRUTH) + truth, self.mark)
+        return dataclasses.replace(self, mark=mark)
+
     def is_truth(self, *truths: Truth) -> Bools:
         return np.isin(self.mark & TRUTH, [TRUTHS.index(truth) for truth in truths])
 
     @property
     def passed(self) -> Bools:
-        found: Bools = self.decision == _PASS
+        found: Bools = self.decision == PASS
         return found
 
     @property
     def judged(self) -> Bools:
-        return np.isin(self.decision, (_PASS, _FAIL))
+        return np.isin(self.decision, (PASS, FAIL))
 
     @property
     def decided(self) -> Bools:
         return self.judged & self.is_truth(Truth.PASS, Truth.FAIL)
+
+    @property
+    def unanswered(self) -> Bools:
+        return self.judged & self.is_truth(Truth.UNSURE, Truth.DISPUTED)
+
+    @property
+    def right(self) -> Bools:
+        found: Bools = self.passed == self.is_truth(Truth.PASS)
+        return found
+
+    @property
+    def cell(self) -> Ints:
+        """The index of each decided entry into ``CELLS``."""
+        return np.where(self.is_truth(Truth.PASS), ~self.passed, 2 + self.passed).astype(np.int64)
 
     @property
     def counts(self) -> Bools:
@@ -219,10 +243,11 @@ class LabelColumns:
         """Return the rows of the entries that give one, each at weight 1, and their entries."""
         sure = self.confidences(source, scores_stated=scores_stated)
         kept = np.flatnonzero(self.decided & ~np.isnan(sure))
-        right = self.passed == self.is_truth(Truth.PASS)
         number, leads = self.contents
         content = number[kept] if len(leads) < len(self) else None
-        return Rows(sure[kept], right[kept], np.ones(len(kept)), self.passed[kept], content), kept
+        return Rows(
+            sure[kept], self.right[kept], np.ones(len(kept)), self.passed[kept], content
+        ), kept
 
     @property
     def own_source(self) -> tuple[str, bool]:
@@ -293,6 +318,24 @@ class LabelColumns:
             gaps({h: one for h, one in found.items() if h in strata_of}),
         )
 
+    def scaled(self, given: Floats, sizes: Mapping[int, int]) -> list[float]:
+        """Return the ``given`` weights, scaled to the sizes of strata.
+
+        Items of a stratum may weigh differently, as older versions drew verdicts. An item without a
+        weight (NaN), which nobody answered, has the average of its stratum.
+        """
+        number, leads = self.units
+        answered = self.any_of(~self.unanswered, self.units)
+        weight = np.zeros(len(leads))
+        for h in np.flatnonzero(np.bincount(self.stratum)).tolist():
+            mine = np.flatnonzero(answered & (self.stratum[leads] == h))
+            known = [one for one in given[leads[mine]].tolist() if not math.isnan(one)]
+            usual = sum(known) / len(known) if known else 1.0
+            some = np.nan_to_num(given[leads[mine]], nan=usual)
+            weight[mine] = some * (sizes[h] / sum(some.tolist())) if len(mine) else some
+        scaled: list[float] = weight[number].tolist()
+        return scaled
+
 
 def both_lines(
     figures: RunFigures,
@@ -309,11 +352,11 @@ def both_lines(
     weighing = weighing or found.weigh(figures.sizes, figures.decided)
     design = weighing.design
     _, leads = found.contents
-    line = counters_of(rows).metrics(figures.observed)
+    line = measure(rows, figures.observed)
     population = None
     if design.stands:
         weight = np.array(weighing.weights)[kept]
-        population = counters_of(rows.weighted(weight)).metrics(figures.observed)
+        population = measure(rows.weighted(weight), figures.observed)
     shown = population or line
     warnings = []
     if shown.n == 0:
@@ -349,4 +392,4 @@ def both_lines(
 def labelled_alone(found: LabelColumns) -> Metrics:
     """Return the figures for a blind session, which depend on the labelled verdicts alone."""
     source, stated = found.own_source
-    return counters_of(found.rows(source, scores_stated=stated)[0]).metrics()
+    return measure(found.rows(source, scores_stated=stated)[0])

@@ -2,11 +2,10 @@
 
 import hashlib
 import math
-from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta
-from heapq import heappop, heappush
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -32,60 +31,30 @@ _SPREAD = 25
 """A keyed hash adds fewer than this to ``OTHERS``, so that nobody can count to a repeat."""
 
 
-class RepeatDraw:
-    """The labelled items that may come back for a second label, kept up to date label by label.
+def repeats_due(
+    newest: Mapping[bytes, int], offered: Container[bytes], rest: int, seed: str, share: float
+) -> list[bytes]:
+    """Return the items that may come back after one more label, the longest waiting first.
 
-    An item is known by the key of its newest label. A keyed hash decides if it is among the
-    ``share``, and how long after ``OTHERS`` other labels it may come back.
+    ``newest`` has the key of each item's newest label. A keyed hash decides if one of the
+    ``offered`` items is among the ``share``, and how long after ``OTHERS`` other labels it may come
+    back. ``rest`` counts the labels since the last repeat, so that a raised share brings no burst.
     """
+    if share <= 0 or rest < math.ceil(1 / (2 * share)):
+        return []
+    found = []
+    for place, item in enumerate(sorted(newest, key=newest.__getitem__)):
+        digest = _digest(seed, item)
+        due = place + OTHERS + digest[8] % _SPREAD
+        drawn = int.from_bytes(digest[:8]) < share * 2**64
+        if drawn and due <= len(newest) and item in offered:
+            found.append((due, item))
+    return [item for _, item in sorted(found)]
 
-    def __init__(self, seed: str, share: float) -> None:
-        self._seed = seed
-        self._share = share
-        self._newest: list[int] = []
-        """The keys of the newest labels of all items."""
-        self._offered: dict[bytes, int] = {}
-        self._drawn: list[tuple[int, bytes]] = []
-        """The drawn items among those that are offered, by the keys of their newest labels."""
 
-    def move(self, old: int | None, new: int | None) -> None:
-        """Record that an item's newest label has another key; ``None`` means no label."""
-        if old is not None:
-            del self._newest[bisect_left(self._newest, old)]
-        if new is not None:
-            insort(self._newest, new)
-
-    def offer(self, item: bytes, key: int | None) -> None:
-        """Let an item come back after its label with this key; with ``None`` it never does."""
-        if (old := self._offered.pop(item, None)) is not None:
-            del self._drawn[bisect_left(self._drawn, (old, item))]
-        least = self._share * 2**64
-        if key is not None and least and int.from_bytes(self._digest(item)[:8]) < least:
-            self._offered[item] = key
-            insort(self._drawn, (key, item))
-
-    def due(self, rest: int) -> Iterator[bytes]:
-        """Yield the items that may come back after one more label, the longest waiting first.
-
-        ``rest`` counts the labels since the last repeat, so that a raised share brings no burst.
-        """
-        if self._share <= 0 or rest < math.ceil(1 / (2 * self._share)):
-            return
-        waiting: list[tuple[int, bytes]] = []
-        for key, item in self._drawn:
-            soonest = bisect_left(self._newest, key) + OTHERS
-            if soonest > len(self._newest):
-                break
-            while waiting and waiting[0][0] < soonest:
-                yield heappop(waiting)[1]
-            due = soonest + self._digest(item)[8] % _SPREAD
-            if due <= len(self._newest):
-                heappush(waiting, (due, item))
-        while waiting:
-            yield heappop(waiting)[1]
-
-    def _digest(self, item: bytes) -> bytes:
-        return hashlib.sha256(f"{self._seed}\n{item.hex()}".encode()).digest()
+@lru_cache(1 << 16)
+def _digest(seed: str, item: bytes) -> bytes:
+    return hashlib.sha256(f"{seed}\n{item.hex()}".encode()).digest()
 
 
 class LabelPair(Struct, frozen=True):

@@ -261,12 +261,6 @@ class LabelledRow(Struct, frozen=True):
     def correct(self) -> bool:
         return str.__eq__(self.decision or "", self.truth)
 
-    @property
-    def cell(self) -> str:
-        if self.truth is Truth.PASS:
-            return "tp" if self.correct else "fn"
-        return "tn" if self.correct else "fp"
-
 
 class RunFigures(Struct, frozen=True):
     """The facts of a whole run that calibration needs."""

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Estimate, Target, widest
-from reviewdesk.domain.stats.stratified import drawn_rate, part_of, stratified_rates
 from reviewdesk.domain.verdict import Decision
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def segment_table(
     held = defaultdict[str, list[SegmentVerdict]](list)
     for one in frame:
         held[one.segment].append(one)
-    places = {one.key: at for at, one in enumerate(made.labelled)}
+    places = places_of(made)
     found = []
     for name, mine in held.items():
         part = segment_rows(made, mine, places)
@@ -71,7 +70,7 @@ def segment_table(
         row = SegmentFigures(name, passes + fails, counted_labels(part), passes)
         worst = 2.0
         if row.labels >= FEW:
-            rates = stratified_rates(part.voted, target, part.clusters)
+            rates = part.rates(target)
             right = rates.accuracy
             worst = right.low if right.estimate is None else right.estimate
             both = by != "decision"
@@ -80,7 +79,7 @@ def segment_table(
                 accuracy=right,
                 false_passes=rates.specificity.complement if both else None,
                 false_fails=rates.sensitivity.complement if both else None,
-                should_pass=should_pass(part, target),
+                should_pass=rates.should_pass,
             )
         found += [(worst, -row.labels, name, row)] if row.verdicts else []
     return tuple(row for *_, row in sorted(found, key=lambda each: each[:3]))
@@ -107,16 +106,12 @@ def worst_low(
     return value, f"{by} {show_line(name, 60)}{left}"
 
 
-def should_pass(part: "LabelledRows", target: Target) -> Estimate:
-    """Return the share of a segment's decided verdicts that should pass, through the draw."""
-    effect = part.pass_effect(target)
-    parts = [part_of(one, one.counted.deserved, effect.deff) for one in part.voted]
-    return drawn_rate(parts, target, effect.z)
-
-
 def counted_labels(part: "LabelledRows") -> int:
-    pairs = zip(part.labelled, part.weighing.weights, strict=True)
-    return len({one.unit for one, weight in pairs if weight and one.decided})
+    return int(part.columns.any_of(part.counting, part.columns.units).sum())
+
+
+def places_of(made: "LabelledRows") -> dict[int, int]:
+    return {key: at for at, key in enumerate(made.columns.key.tolist())}
 
 
 def segment_rows(
@@ -130,17 +125,21 @@ def segment_rows(
     counts = Counter((one.stratum, one.decision) for one in mine)
     decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in units}
     kept = sorted(places[one.key] for one in mine if one.counts and one.key in places)
-    pairs = [(made.labelled[at], made.weighing.weights[at]) for at in kept]
-    labelled = [one for one, _ in pairs]
+    columns = made.columns.at(kept)
+    given, drawn, counting = (
+        [column[at] for at in kept]
+        for column in (made.weighing.weights, made.weighing.drawn, made.counting.tolist())
+    )
+    strata = columns.stratum.tolist()
+    every = zip(zip(strata, columns.rank.tolist(), strict=True), given, counting, strict=True)
     mass = defaultdict[int, float](float)
-    for (h, _), weight in {one.unit: w for one, w in pairs if w and one.decided}.items():
+    for (h, _), weight in {unit: weight for unit, weight, counts in every if counts}.items():
         mass[h] += weight
-    weights = [w * sizes[one.stratum] / (mass[one.stratum] or math.inf) for one, w in pairs]
-    drawn = [made.weighing.drawn[at] for at in kept]
+    weights = [w * sizes[h] / (mass[h] or math.inf) for h, w in zip(strata, given, strict=True)]
     weighing = replace(made.weighing, weights=weights, drawn=drawn, inclusion=[])
     figures = replace(made.figures, sizes=sizes, decided=decided)
     return dataclasses.replace(
-        made, labelled=labelled, figures=figures, columns=made.columns.at(kept), weighing=weighing
+        made, labelled=(), figures=figures, columns=columns, weighing=weighing
     )
 
 
@@ -191,7 +190,7 @@ def composites(
     from reviewdesk.domain.labels.summary import either_answer
 
     answers = (made, *(either_answer(made, as_label=True) if target is Target.ITEMS else ()))
-    places = {one.key: at for at, one in enumerate(made.labelled)}
+    places = places_of(made)
     held = defaultdict[str, dict[str, list[SegmentVerdict]]](lambda: defaultdict(list))
     for one in frame:
         if one.key in dimensions:
@@ -213,18 +212,18 @@ def _composite(
     places: Mapping[int, int],
 ) -> Composite:
     parts = []
-    tests: list[list[str]] = []
+    tests: list[list[int]] = []
     for name, weight in weights.items():
         mine = verdicts.get(name, ())
         rows = segment_rows(made, mine, places)
         passes = sum(one for one, _ in rows.figures.decided.values())
         decided = passes + sum(other for _, other in rows.figures.decided.values())
-        rate = should_pass(rows, target)
+        rate = rows.rates(target).should_pass
         share = passes / decided if decided else None
         parts.append(WeighedDimension(name, weight, decided, counted_labels(rows), share, rate))
-        counting = zip(rows.labelled, rows.weighing.weights, strict=True)
-        named = [(one, one.test or one.id) for one, mass in counting if mass]
-        tests.append([test for one, test in named if one.decided])
+        columns = rows.columns
+        cases = columns.key if columns.test is None else columns.test
+        tests.append(cases[rows.counting].tolist())
     subject = next(iter(verdicts.values()))[0].segment
     if lacking := [show_line(one.dimension, 60) for one in parts if not one.verdicts]:
         why = Estimate(None, reason=f"no verdict on {', '.join(lacking)}")

@@ -1,8 +1,8 @@
 """Computes the two lines of the strip from labelled verdicts, with the design of the labels."""
 
 import dataclasses
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from reviewdesk.domain.labels.label_columns import (
     row_warnings,
 )
 from reviewdesk.domain.labels.sampling import (
+    STRATA,
     LabelledRow,
     RunFigures,
     Weighing,
@@ -24,8 +25,8 @@ from reviewdesk.domain.labels.sampling import (
     decided_strata,
     decided_verdicts,
 )
-from reviewdesk.domain.records import Calibration, Design, Truth
-from reviewdesk.domain.stats.calibration import Rows, counters_of, measure, numbered
+from reviewdesk.domain.records import Calibration, Design
+from reviewdesk.domain.stats.calibration import Bools, Ints, Rows, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
@@ -48,111 +49,83 @@ from reviewdesk.domain.stats.reliability import (
     kappa_interval,
     loss_strata,
 )
-from reviewdesk.domain.stats.stratified import Voted, drawn_rate, part_of, stratified_rates
-from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.domain.stats.stratified import Rates, Voted, part_of, stratified_rates
+from reviewdesk.domain.verdict import SLACK
+
+NO_LABEL = "no label that counts for the draw says pass or fail"
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The labelled verdicts of a run with their draw, and the rows that they give.
+    """Labels of a run as columns, with their draw, and the rows that some of them give.
 
-    ``verdicts``, ``rows`` and ``weights`` cover the verdicts that give a row.
+    ``labelled`` has the verdicts of the columns, if they are known one by one. ``given`` has stated
+    weights, which replace those of the draw, and NaN for an item without one.
     """
 
-    labelled: Sequence[LabelledRow]
-    figures: RunFigures
     columns: LabelColumns
-    weighing: Weighing
+    figures: RunFigures
     source: str
-    again: "Callable[[Mapping[int, Truth]], LabelledRows] | None" = None
-    """Rebuilds the rows with the truths of some verdicts, where ``make_rows`` cannot."""
-
-    def with_truths(self, truths: Mapping[int, Truth]) -> "LabelledRows":
-        """Return the rows as they would be if some verdicts, by key, had these truths."""
-        if self.again is not None:
-            return self.again(truths)
-        labelled = [replace(one, truth=truths.get(one.key, one.truth)) for one in self.labelled]
-        return make_rows(labelled, self.figures, self.source)
-
-    def reweighed(
-        self, given: Mapping[tuple[int, bytes], float], sizes: Mapping[int, float]
-    ) -> "LabelledRows":
-        """Return the rows with given weights by stratum and item, scaled to the sizes of strata.
-
-        Items of a stratum may weigh differently, as older versions drew verdicts. An item without a
-        weight, which nobody answered, has the average of its stratum.
-        """
-        units: dict[int, dict[bytes, None]] = {}
-        for row in self.labelled:
-            if not row.unanswered:
-                units.setdefault(row.stratum, {})[row.item] = None
-        weights: dict[tuple[int, bytes], float] = {}
-        for h, items in units.items():
-            known = [given[h, item] for item in items if (h, item) in given]
-            usual = sum(known) / len(known) if known else 1.0
-            mine = {item: given.get((h, item), usual) for item in items}
-            scale = sizes[h] / sum(mine.values())
-            weights |= {(h, item): weight * scale for item, weight in mine.items()}
-
-        every = [weights.get((row.stratum, row.item), 0.0) for row in self.labelled]
-        return dataclasses.replace(
-            self,
-            weighing=replace(self.weighing, weights=every),
-            again=lambda truths: (
-                dataclasses.replace(self, again=None).with_truths(truths).reweighed(given, sizes)
-            ),
-        )
+    weighing: Weighing
+    labelled: Sequence[LabelledRow] = ()
+    given: Sequence[float] | None = None
 
     @cached_property
-    def _kept(self) -> tuple[Rows, list[int]]:
-        stated = self.figures.scores_stated
-        rows, kept = self.columns.rows(self.source, scores_stated=stated)
-        return rows, kept.tolist()
+    def _kept(self) -> tuple[Rows, Ints]:
+        return self.columns.rows(self.source, scores_stated=self.figures.scores_stated)
 
     @property
     def rows(self) -> Rows:
         return self._kept[0]
 
+    @property
+    def places(self) -> Ints:
+        """The places of the rows among the columns."""
+        return self._kept[1]
+
     @cached_property
     def verdicts(self) -> list[LabelledRow]:
-        return [self.labelled[place] for place in self._kept[1]]
+        """The verdicts that give a row."""
+        return [self.labelled[place] for place in self.places.tolist()]
 
     @cached_property
     def weights(self) -> list[float]:
-        return [self.weighing.weights[place] for place in self._kept[1]]
+        """The weights of the rows."""
+        return [self.weighing.weights[place] for place in self.places.tolist()]
 
     @property
     def left_out(self) -> int:
-        return int(self.columns.decided.sum()) - len(self._kept[1])
+        return int(self.columns.decided.sum()) - len(self.places)
 
     @cached_property
     def drawn(self) -> dict[int, bool]:
-        return {v.key: at for v, at in zip(self.labelled, self.weighing.drawn, strict=True)}
+        return dict(zip(self.columns.key.tolist(), self.weighing.drawn, strict=True))
 
     @cached_property
     def inclusion(self) -> dict[int, float]:
-        return {v.key: pi for v, pi in zip(self.labelled, self.weighing.inclusion, strict=True)}
+        return dict(zip(self.columns.key.tolist(), self.weighing.inclusion, strict=True))
+
+    @cached_property
+    def inside(self) -> Bools:
+        """Whether each label lies in the labelled part of the draw."""
+        return np.array(self.weighing.drawn, np.bool_)
+
+    @cached_property
+    def counting(self) -> Bools:
+        """Whether each label counts: it says pass or fail of a decided verdict, and has weight."""
+        return (np.array(self.weighing.weights, np.float64) > 0) & self.columns.decided
 
     @cached_property
     def clusters(self) -> Clusters | None:
         """The labels that count by content and case; ``None`` if no two verdicts share one."""
-        rows = [
-            (verdict, weight)
-            for verdict, weight in zip(self.labelled, self.weighing.weights, strict=True)
-            if weight and verdict.decided
-        ]
-        content = numbered([one.content for one, _ in rows])
-        test = numbered([one.test or one.content for one, _ in rows])
-        if content is None and test is None:
+        columns = self.columns.at(np.flatnonzero(self.counting))
+        every = np.arange(len(columns))
+        content = every if columns.content is None else columns.content
+        test = every if columns.test is None else columns.test
+        if len(np.unique(content)) == len(np.unique(test)) == len(columns):
             return None
-        every = np.arange(len(rows))
-        return Clusters.of(
-            np.array([one.stratum for one, _ in rows]),
-            every if content is None else content,
-            every if test is None else test,
-            np.array([weight for _, weight in rows]),
-            np.array([CELLS.index(one.cell) for one, _ in rows]),
-        )
+        weight = np.array(self.weighing.weights)[self.counting]
+        return Clusters.of(columns.stratum, content, test, weight, columns.cell)
 
     @cached_property
     def voted(self) -> tuple[Voted, ...]:
@@ -160,14 +133,13 @@ class LabelledRows:
         sizes = self.figures.sizes
         decided = self.figures.decided
         clusters = self.clusters
-        cells = Counter(
-            (verdict.stratum, verdict.cell)
-            for verdict, inside in zip(self.labelled, self.weighing.drawn, strict=True)
-            if inside and verdict.decided
-        )
+        columns = self.columns
+        kept = columns.decided & self.inside
+        code = (columns.stratum * len(CELLS) + columns.cell)[kept]
+        cells = np.bincount(code, minlength=len(STRATA) * len(CELLS)).reshape(-1, len(CELLS))
         made = []
         for h in sorted(decided_strata(sizes, decided)):
-            found = Cells(**{name: cells[h, name] for name in CELLS})
+            found = Cells(*cells[h].tolist())
             spread = None
             if clusters is not None and clusters.repeated:
                 found, spread = clusters.of_stratum(h)
@@ -177,21 +149,18 @@ class LabelledRows:
             made.append(Voted(h, passes, fails, found, found, spread))
         return tuple(made)
 
-    @property
-    def pass_parts(self) -> tuple[Part, ...]:
-        deff = self.pass_effect(Target.RUN).deff
-        return tuple(part_of(one, one.counted.deserved, deff) for one in self.voted)
+    def rates(self, target: Target) -> Rates:
+        return stratified_rates(self.voted, target, self.clusters)
 
-    @property
-    def right_parts(self) -> tuple[Part, ...]:
-        deff = self.right_effect(Target.RUN).deff
-        return tuple(part_of(one, one.counted.right, deff) for one in self.voted)
+    def share(self, name: str, lacking: str | None = None, target: Target = Target.RUN) -> Estimate:
+        """Return one of the rates to quote; without any label it has no bounds either.
 
-    def pass_effect(self, target: Target) -> Effect:
-        return self.clusters.effect((0, 1), (2, 3), target) if self.clusters else ALONE
-
-    def right_effect(self, target: Target) -> Effect:
-        return self.clusters.effect(RIGHT, WRONG, target) if self.clusters else ALONE
+        ``lacking`` is the reason if there is no estimate.
+        """
+        if not any(one.labels for one in self.voted):
+            return Estimate(None, reason=lacking or NO_LABEL)
+        found: Estimate = getattr(self.rates(target), name)
+        return replace(found, reason=lacking) if lacking and found.estimate is None else found
 
     @cached_property
     def lines(self) -> Calibration:
@@ -203,13 +172,30 @@ class LabelledRows:
 
 
 def make_rows(
-    labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
+    labelled: Sequence[LabelledRow],
+    figures: RunFigures,
+    source: str | None = None,
+    given: Sequence[float] | None = None,
 ) -> LabelledRows:
     """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
-    source = chosen_source(figures, source)
-    columns = LabelColumns.of_rows(labelled)
+    return weigh(LabelColumns.of_rows(labelled), figures, source, given, labelled)
+
+
+def weigh(
+    columns: LabelColumns,
+    figures: RunFigures,
+    source: str | None,
+    given: Sequence[float] | None = None,
+    labelled: Sequence[LabelledRow] = (),
+) -> LabelledRows:
+    """Weigh the labels of a run by its draw, or by the ``given`` weights; see ``LabelledRows``."""
     weighing = columns.weigh(figures.sizes, figures.decided)
-    return LabelledRows(labelled, figures, columns, weighing, source)
+    if given is not None:
+        weighing = replace(
+            weighing, weights=columns.scaled(np.array(given, np.float64), figures.sizes)
+        )
+    source = chosen_source(figures, source)
+    return LabelledRows(columns, figures, source, weighing, labelled, given)
 
 
 def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
@@ -218,19 +204,17 @@ def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[Labell
     ``as_label`` makes every such item a fail, then a pass. If the labels do not represent the run,
     all unanswered items count. Without any, return ().
     """
-    everywhere = not made.weighing.design.stands
-    passed = {
-        verdict.key: verdict.decision is Decision.PASS
-        for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True)
-        if (inside or everywhere) and verdict.unanswered
-    }
-    if not passed:
+    columns = made.columns
+    asked = columns.unanswered
+    if made.weighing.design.stands:
+        asked = asked & made.inside
+    if not asked.any():
         return ()
     found = []
     for answer in (False, True):
-        good = {key: answer if as_label else one is answer for key, one in passed.items()}
-        truths = {key: Truth.PASS if one else Truth.FAIL for key, one in good.items()}
-        found.append(made.with_truths(truths))
+        good = np.full(len(columns), answer) if as_label else columns.passed == answer
+        answered = columns.with_truths(asked, good)
+        found.append(weigh(answered, made.figures, made.source, made.given))
     return tuple(found)
 
 
@@ -280,13 +264,12 @@ def described(made: LabelledRows) -> str | None:
 
 def audited(made: LabelledRows) -> list[bool]:
     """Return, for each audit label that counts, if the panel is right on all of its verdicts."""
-    audits = made.figures.audits
-    found: dict[tuple[int, int], bool] = {}
-    for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True):
-        h, rank = unit = verdict.unit
-        if inside and verdict.decided and rank < audits.get(h, 0):
-            found[unit] = found.get(unit, True) and verdict.correct
-    return list(found.values())
+    columns = made.columns
+    audits = np.array([made.figures.audits.get(h, 0) for h in range(len(STRATA))])
+    kept = columns.decided & made.inside & (columns.rank < audits[columns.stratum])
+    wrong = columns.any_of(kept & ~columns.right, columns.units)
+    right: list[bool] = (~wrong[columns.any_of(kept, columns.units)]).tolist()
+    return right
 
 
 def panel_intervals(
@@ -314,12 +297,12 @@ def _of_answers(
     made: LabelledRows, target: Target, sums: Mapping[int, ConfidenceSums] | None
 ) -> PanelIntervals:
     """Compute the intervals by the labels that say pass or fail alone."""
-    found = stratified_rates(made.voted, target, made.clusters)
-    effect = made.right_effect(target)
+    found = made.rates(target)
+    effect = made.clusters.effect(RIGHT, WRONG, target) if made.clusters else ALONE
     brier, gap = _losses(made, target, effect, sums)
     # Undefined without a label, and if chance alone would agree on all.
     kappa = None
-    value = counters_of(made.rows.weighted(made.weights)).cells.kappa
+    value = measure(made.rows.weighted(made.weights)).kappa
     if value is not None:
         parts = []
         passed = []
@@ -359,8 +342,7 @@ def _losses(
     rows = made.rows.weighted(made.weights)
     if not len(rows.weight):
         return None, None
-    every = zip(made.verdicts, made.weights, strict=True)
-    stratum = np.array([verdict.stratum for verdict, weight in every if weight > 0])
+    stratum = made.columns.stratum[made.places][np.array(made.weights) > 0]
     parts = {}
     for one in made.voted:
         mine = stratum == one.stratum
@@ -375,11 +357,11 @@ def _losses(
             hits = min(right, 1.0) * labelled
             parts[one.stratum] = Part(part.size * share, labelled, hits, part.share * share)
     strata = loss_strata(rows, stratum.tolist(), parts, sums)
-    counters = counters_of(rows)
+    line = measure(rows)
     # The labels' own confidences may differ from those of all verdicts.
     return (
-        _holding(counters.brier, brier_interval(strata, target, effect.z)),
-        _holding(counters.gap, gap_interval(strata, target, effect.z)),
+        _holding(line.brier, brier_interval(strata, target, effect.z)),
+        _holding(line.gap, gap_interval(strata, target, effect.z)),
     )
 
 
@@ -402,45 +384,44 @@ def simulate(
     of each stratum are labelled as count now. The seed is fixed.
     """
     rng = np.random.default_rng(0)
-    decided = [one for one in every if one.judged]
-    units = defaultdict[int, dict[int, list[LabelledRow]]](lambda: defaultdict(list))
-    for one in every:
-        units[one.stratum][one.rank].append(one)
-    contents: dict[object, tuple[int, float, bool]] = {}
-    seen = defaultdict[tuple[int, bool], list[bool]](list)
-    for one, weight in zip(made.labelled, made.weighing.weights, strict=True):
-        if weight and one.decided:
-            seen[one.stratum, one.decision is Decision.PASS].append(one.correct)
-    for one in decided:
-        passed = one.decision is Decision.PASS
-        some = seen[one.stratum, passed]
-        rate = (sum(some) + 0.5) / (len(some) + 1)
-        contents.setdefault(one.content, (len(contents), rate, passed))
-    chance = np.array([rate for _, rate, _ in contents.values()])
-    first = np.array([passed for _, _, passed in contents.values()])
-    place = np.array([contents[one.content][0] for one in decided])
-    passes = np.array([one.decision is Decision.PASS for one in decided])
-    columns = LabelColumns.of_rows(decided)
+    columns = LabelColumns.of_rows(every)
+    own = made.columns
+    seen, right = (
+        np.bincount((own.stratum * 2 + own.passed)[kept], minlength=2 * len(STRATA))
+        for kept in (made.counting, made.counting & own.right)
+    )
+    rate = (right + 0.5) / (seen + 1)
+    # The first decided verdict of each content, in their order, and each verdict's place there.
+    content, leads = columns.contents
+    decided = np.flatnonzero(columns.judged)
+    first = decided[np.sort(np.unique(content[decided], return_index=True)[1])]
+    place = np.full(len(leads), -1)
+    place[content[first]] = np.arange(len(first))
+    place = place[content]
+    chance = rate[(columns.stratum * 2 + columns.passed)[first]]
     sure = columns.confidences(made.source, scores_stated=made.figures.scores_stated)
-    known = ~np.isnan(sure)
-    values = sure[known]
-    no = Truth.UNSURE
+    known = columns.judged & ~np.isnan(sure)
+    units = {}
+    for h in dict.fromkeys(columns.stratum.tolist()):
+        mine = columns.stratum == h
+        units[h] = mine, np.unique(columns.rank[mine], return_inverse=True)[1]
     found = defaultdict[str, list[Sequence[float]]](list)
     for _ in range(runs):
-        good = (rng.random(len(chance)) < chance) == first
-        deserved = good[place]
-        truths = (Truth.PASS if one else Truth.FAIL for one in good.tolist())
-        given = dict(zip(contents, truths, strict=True))
-        rows = [
-            replace(one, rank=rank, truth=given.get(one.content, no))
-            for h, held in units.items()
-            for rank, at in enumerate(rng.permutation(len(held))[: made.weighing.counted[h]])
-            for one in [*held.values()][at]
-        ]
-        right = (passes == deserved)[known]
-        whole = Rows(values, right, np.ones(len(values)), passes[known])
-        labelled = make_rows(rows, made.figures, made.source)
-        for name, *figures in _checked(labelled, whole, float(deserved.mean()), sums):
+        good = (rng.random(len(chance)) < chance) == columns.passed[first]
+        deserved = good[place] & (place >= 0)
+        rank = np.full(len(columns), -1)
+        for h, (mine, unit) in units.items():
+            chosen = np.full(unit.max() + 1, -1)
+            order = rng.permutation(len(chosen))[: made.weighing.counted[h]]
+            chosen[order] = np.arange(len(order))
+            rank[mine] = chosen[unit]
+        answered = columns.with_truths(place >= 0, deserved)
+        drawn = dataclasses.replace(answered, rank=rank).at(np.flatnonzero(rank >= 0))
+        labelled = weigh(drawn, made.figures, made.source)
+        correct = (columns.passed == deserved)[known]
+        whole = Rows(sure[known], correct, np.ones(len(correct)), columns.passed[known])
+        mean = float(deserved[decided].mean())
+        for name, *figures in _checked(labelled, whole, mean, sums):
             found[name].append(figures)
     checked = {name: SimulatedFigure(name, 0, None, None, None) for name in SIMULATED}
     for name, rows_found in found.items():
@@ -460,7 +441,7 @@ def _checked(
     drawn = panel_intervals(made, Target.RUN, sums)
     for name in SIMULATED:
         if name == "should_pass":
-            found = drawn_rate(made.pass_parts)
+            found = made.rates(Target.RUN).should_pass
             estimate = found.estimate
             true: float | None = deserved
         else:

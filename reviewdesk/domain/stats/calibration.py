@@ -1,19 +1,23 @@
 """How well a judge's stated confidence matches how often it is right."""
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.stats.correction import BINS, CELLS, EDGE, Counters
+from reviewdesk.domain.stats.correction import CELLS, Cells
+from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.integer[Any]]
+BINS = 10
 
 
 class Rows(Struct, frozen=True):
@@ -128,43 +132,91 @@ def _check_bounds(name: str, column: Floats, fine: Bools, hint: str) -> None:
 
 def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
     """Return the bin of each confidence, ten of equal width: ``min(floor(10c + 1e-9), 9)``."""
-    return np.minimum(np.floor(confidence * BINS + EDGE), BINS - 1).astype(np.int64)
+    return np.minimum(np.floor(confidence * BINS + 1e-9), BINS - 1).astype(np.int64)
 
 
-def counters_of(rows: Rows) -> Counters:
-    """Count columns; rows of weight 0 are counted in ``n`` alone."""
-    off = rows.confidence - rows.correct
-    weight = rows.weight
+def confusions(rows: Rows) -> tuple[Cells, Cells] | None:
+    """Return the confusion in labels and in weights; ``None`` without the judge's decisions.
+
+    A label of a content that was decided in several ways is shared between cells.
+    """
+    passed = rows.passed
     right = rows.correct
-    share = rows.share
-    counts = [0.0] * len(CELLS)
-    masses = [0.0] * len(CELLS)
-    if (passed := rows.passed) is not None:
-        cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)
-        counts = [float(share[cell].sum()) for cell in cells]
-        masses = [float(weight[cell].sum()) for cell in cells]
-    totals = (weight, weight**2 / share, off * weight, right * weight, off**2 * weight)
-    bins = np.bincount(bin_index(rows.confidence), weights=weight * off, minlength=BINS)
-    return Counters(
-        rows.passed is not None,
-        [rows.labels, *counts],
-        [*(float(total.sum()) for total in totals), *masses, *bins.tolist()],
+    if passed is None:
+        return None
+    cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)
+    counts, masses = (
+        Cells(*(float(each[cell].sum()) for cell in cells)) for each in (rows.share, rows.weight)
     )
+    return counts, masses
+
+
+def scaled_confusion(rows: Rows) -> Cells | None:
+    """Return the confusion in labels, or in weights scaled to their number if these differ."""
+    found = confusions(rows)
+    if found is None:
+        return None
+    counts, masses = found
+    n = counts.n
+    total = masses.n
+    scaled = [cell * n / total if total else cell for cell in astuple(masses)]
+    pairs = zip(scaled, astuple(counts), strict=True)
+    even = all(abs(one - count) <= SLACK * max(n, 1) for one, count in pairs)
+    return Cells(*map(_whole, astuple(counts) if even else scaled))
+
+
+def _whole(count: float) -> float:
+    """Return a count of labels as a whole number if only rounding errors separate it from one."""
+    return round(count) if abs(count - round(count)) < 1e-9 * max(count, 1) else count
+
+
+def measure(rows: Rows, observed: float | None = None) -> Metrics:
+    """Compute all figures of some rows; ``observed`` is the judge's pass rate over the whole run.
+
+    Counts are unweighted, as is the n of the document's interval; rates are weighted. Rows of
+    weight 0 are counted in ``n`` alone. ``ess`` is Kish's effective number of labels, ``(Σw)² /
+    Σw²``, with the weights of a label's rows added. Without the judge's decisions, the figures of
+    the confusion are ``None``.
+    """
+    weight = rows.weight
+    off = rows.confidence - rows.correct
+    mass = float(weight.sum())
+    squares = float((weight**2 / rows.share).sum())
+    means = {"gap": off * weight, "accuracy": rows.correct * weight, "brier": off**2 * weight}
+    bins = np.bincount(bin_index(rows.confidence), weights=weight * off, minlength=BINS)
+    made: dict[str, Any] = {
+        "n": rows.labels,
+        "ess": mass**2 / squares if squares > 0 else None,
+        "ece": math.fsum(map(abs, bins.tolist())) / mass if mass > 0 else 0.0,
+        **{name: float(one.sum()) / mass if mass > 0 else None for name, one in means.items()},
+    }
+    if (found := confusions(rows)) is not None:
+        counts, cells = found
+        made |= zip(CELLS, map(_whole, astuple(counts)), strict=True)
+        made |= {name: getattr(cells, name) for name in ("sensitivity", "specificity", "kappa")}
+        made["youden_j"] = cells.sensitivity + cells.specificity - 1
+        if observed is not None:
+            fixed = cells.correct(observed, rows.labels)
+            made["corrected_rate"] = fixed.rate
+            made["corrected_rate_low"] = fixed.low
+            made["corrected_rate_high"] = fixed.high
+            made["corrected_status"] = fixed.status.value
+    return Metrics(**made, observed_positive_rate=observed)
 
 
 def ece(rows: Rows) -> float:
-    """Compute the expected calibration error of some rows; see ``Counters.ece``."""
-    return counters_of(rows).ece
+    """Compute the expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``, else 0."""
+    return measure(rows).ece
 
 
 def brier(rows: Rows) -> float | None:
     """Compute the weighted mean squared error of confidence against 0/1; ``None`` without rows."""
-    return counters_of(rows).brier
+    return measure(rows).brier
 
 
 def accuracy(rows: Rows) -> float | None:
     """Compute the weighted share of verdicts that match the label; ``None`` without rows."""
-    return counters_of(rows).accuracy
+    return measure(rows).accuracy
 
 
 def effective_sample_size(weight: Floats | Sequence[float]) -> float | None:
@@ -172,12 +224,3 @@ def effective_sample_size(weight: Floats | Sequence[float]) -> float | None:
     given = np.asarray(weight, dtype=np.float64)
     squares = float((given**2).sum())
     return float(given.sum() ** 2 / squares) if squares > 0 else None
-
-
-def measure(rows: Rows, observed: float | None) -> Metrics:
-    """Compute all figures of some rows; ``observed`` is the judge's pass rate over the whole run.
-
-    Counts are unweighted, rates weighted. Without the judge's decisions, the figures of the
-    confusion are ``None``.
-    """
-    return counters_of(rows).metrics(observed)

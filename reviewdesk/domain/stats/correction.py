@@ -2,12 +2,9 @@
 
 import math
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
-from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.verdict import SLACK
 
 CELLS = ("tp", "fn", "tn", "fp")
@@ -163,90 +160,3 @@ def lang_reiczigel(
 
 def _clamp01(value: float) -> float:
     return min(max(value, 0.0), 1.0)
-
-
-BINS = 10
-EDGE = 1e-9
-"""The number of bins, and by how much of a bin a confidence may miss its bin's lower edge."""
-_MASS, _SQUARES, _OFF, _RIGHT, _LOSS, _CELLS = range(6)
-_BINS = _CELLS + len(CELLS)
-
-
-class Counters(Struct, frozen=True):
-    """Counts and weighted sums over labelled rows, and the figures that follow from them."""
-
-    decided: bool
-    """Whether the rows say what the judge decided; if not, the confusion is undefined."""
-    counts: list[float]
-    """The number of all labels, then of those in each cell; contents decided in several ways are
-    shared between cells."""
-    sums: list[float]
-    """Weights, squared weights, confidence less right, right, squared error, weights of cells, and
-    confidence less right by bin."""
-
-    @property
-    def n(self) -> int:
-        return round(self.counts[0])
-
-    @property
-    def ess(self) -> float | None:
-        """Kish's effective number of labels, ``(Σw)² / Σw²``; ``None`` without weight.
-
-        The w of a label is the sum of the weights of its rows.
-        """
-        squares = self.sums[_SQUARES]
-        return self._mass**2 / squares if squares > 0 else None
-
-    @property
-    def ece(self) -> float:
-        """The expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``, 0 if empty."""
-        off = math.fsum(map(abs, self.sums[_BINS:]))
-        return off / self._mass if self._mass > 0 else 0.0
-
-    @property
-    def brier(self) -> float | None:
-        return self._mean(_LOSS)
-
-    @property
-    def gap(self) -> float | None:
-        return self._mean(_OFF)
-
-    @property
-    def accuracy(self) -> float | None:
-        return self._mean(_RIGHT)
-
-    @property
-    def cells(self) -> Cells:
-        return Cells(*self.sums[_CELLS:_BINS])
-
-    def metrics(self, observed: float | None = None) -> Metrics:
-        """Compute all figures; ``observed`` is the judge's pass rate over the whole run.
-
-        Counts are unweighted, as is the n of the document's interval; rates are weighted. If the
-        rows do not say what the judge decided, the figures of the confusion are ``None``.
-        """
-        names = ("n", "ess", "ece", "brier", "gap", "accuracy")
-        made: dict[str, Any] = {name: getattr(self, name) for name in names}
-        if self.decided:
-            cells = self.cells
-            made |= zip(CELLS, map(whole, self.counts[1:]), strict=True)
-            made |= {name: getattr(cells, name) for name in ("sensitivity", "specificity", "kappa")}
-            made["youden_j"] = cells.sensitivity + cells.specificity - 1
-        if self.decided and observed is not None:
-            fixed = asdict(cells.correct(observed, self.n))
-            made["corrected_rate"] = fixed.pop("rate")
-            made["corrected_status"] = fixed.pop("status").value
-            made |= {f"corrected_rate_{end}": value for end, value in fixed.items()}
-        return Metrics(**made, observed_positive_rate=observed)
-
-    @property
-    def _mass(self) -> float:
-        return self.sums[_MASS] if self.n else 0.0
-
-    def _mean(self, place: int) -> float | None:
-        return self.sums[place] / self._mass if self._mass > 0 else None
-
-
-def whole(count: float) -> float:
-    """Return a count of labels as a whole number if only rounding errors separate it from one."""
-    return round(count) if abs(count - round(count)) < 1e-9 * max(count, 1) else count

@@ -131,19 +131,16 @@ class Part(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """One stratum's counts for a ratio: ``hits`` and ``misses`` are two exclusive kinds of label.
+    """One stratum's counts for a ratio: hits, and ``misses``, which are another kind of label.
 
     The ratio is hits / (hits + misses). ``most_hits`` and ``most_misses`` are how many of the
-    ``size`` verdicts could be of each kind, which bounds a stratum without labels.
+    verdicts could be of each kind, which bounds a stratum without labels.
     """
 
-    size: float
-    labelled: float
-    hits: float
+    part: Part
     misses: float
     most_hits: int
     most_misses: int
-    mass: float | None = None
 
 
 class ConfidenceSums(Struct, frozen=True):

@@ -12,15 +12,16 @@ import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import (
+    BINS,
     Bools,
     Floats,
     Rows,
     bin_index,
-    counters_of,
     ece,
     effective_sample_size,
+    measure,
 )
-from reviewdesk.domain.stats.correction import BINS, Z
+from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.figures import (
     Bin,
     ConfidenceSums,
@@ -232,22 +233,22 @@ def fit(rows: Rows) -> Fit:
     strata = loss_strata(heavy, [0] * len(heavy.weight), {0: _part(heavy)})
     known = bool(len(heavy.weight))
     kappa = None
-    counters = counters_of(heavy)
-    if heavy.passed is not None and counters.cells.kappa is not None:
+    line = measure(heavy)
+    if line.kappa is not None and heavy.passed is not None:
         halves = [_part(heavy, heavy.passed), _part(heavy, ~heavy.passed)]
         ends = kappa_interval(halves, [True, False], Target.ITEMS)
-        kappa = Estimate(counters.cells.kappa, *ends)
+        kappa = Estimate(line.kappa, *ends)
     return Fit(
         n=rows.labels,
-        ece=counters_of(rows).ece,
+        ece=ece(rows),
         null=null_ece(labels),
         bins=reliability_bins(rows),
         spiegelhalter=spiegelhalter(labels),
         auroc=auroc(rows),
         log_loss=log_loss(rows),
-        brier=Estimate(counters.brier, *brier_interval(strata, Target.ITEMS)) if known else None,
-        gap=Estimate(counters.gap, *gap_interval(strata, Target.ITEMS)) if known else None,
-        accuracy=Estimate(counters.accuracy, *share_ends(heavy)) if known else None,
+        brier=Estimate(line.brier, *brier_interval(strata, Target.ITEMS)) if known else None,
+        gap=Estimate(line.gap, *gap_interval(strata, Target.ITEMS)) if known else None,
+        accuracy=Estimate(line.accuracy, *share_ends(heavy)) if known else None,
         kappa=kappa,
     )
 

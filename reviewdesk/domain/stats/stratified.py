@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 PartInterval = Callable[[Part, float], tuple[float, float]]
 Interval = Callable[[float, float, float], tuple[float, float]]
-NO_LABEL = "no label that counts for the draw says pass or fail"
 UNLABELLED = "a group has no label: the bounds hold whatever its verdicts deserve"
 
 
@@ -69,19 +68,6 @@ def drawn_rate(parts: Sequence[Part], target: Target = Target.RUN, z: float = Z)
     return stratified_rate(parts, target, midp_interval, z)
 
 
-def share(
-    parts: Sequence[Part], lacking: str | None = None, target: Target = Target.RUN, z: float = Z
-) -> Estimate:
-    """Estimate a rate as ``drawn_rate`` does; without any label it has no bounds either.
-
-    ``lacking`` is the reason if there is no estimate.
-    """
-    if not any(part.labelled for part in parts):
-        return Estimate(None, reason=lacking or NO_LABEL)
-    found = drawn_rate(parts, target, z)
-    return replace(found, reason=lacking) if lacking and found.estimate is None else found
-
-
 class Voted(Struct, frozen=True):
     """A rater's decisions in one stratum; the rater is the panel or a juror.
 
@@ -106,11 +92,12 @@ class Voted(Struct, frozen=True):
 
 
 class Rates(Struct, frozen=True):
-    """Accuracy, sensitivity and specificity, with 95% intervals about one target."""
+    """A rater's rates with 95% intervals about one target, and the share that should pass."""
 
     accuracy: Estimate
     sensitivity: Estimate
     specificity: Estimate
+    should_pass: Estimate
 
 
 def stratified_rates(
@@ -122,11 +109,12 @@ def stratified_rates(
     then take the number of labels divided by the design effect.
     """
     if clusters is None:
-        right = sensitive = specific = ALONE
+        right = sensitive = specific = deserved = ALONE
     else:
         right = clusters.effect(RIGHT, WRONG, target)
         sensitive = clusters.effect((0,), (1,), target)
         specific = clusters.effect((2,), (3,), target)
+        deserved = clusters.effect((0, 1), (2, 3), target)
     held = [one for one in found if one.size]
     passes = []
     fails = []
@@ -135,10 +123,12 @@ def stratified_rates(
         passes.append(_pair(one, cells.tp, cells.fn, (one.passes, one.fails), sensitive.deff))
         fails.append(_pair(one, cells.tn, cells.fp, (one.fails, one.passes), specific.deff))
     parts = [part_of(one, one.counted.right, right.deff) for one in held]
+    passing = [part_of(one, one.counted.deserved, deserved.deff) for one in held]
     return Rates(
         accuracy=drawn_rate(parts, target, right.z),
         sensitivity=stratified_ratio(passes, target, sensitive.z),
         specificity=stratified_ratio(fails, target, specific.z),
+        should_pass=drawn_rate(passing, target, deserved.z),
     )
 
 
@@ -160,8 +150,7 @@ def _pair(found: Voted, hits: float, misses: float, most: tuple[int, int], deff:
     """Return a stratum's counts of two kinds, as ``part_of`` does; ``most`` bounds them."""
     part = part_of(found, hits, deff)
     n = found.counted.n
-    rest = misses / n * part.labelled if n else 0.0
-    return Pair(part.size, part.labelled, part.hits, rest, *most, part.mass)
+    return Pair(part, misses / n * part.labelled if n else 0.0, *most)
 
 
 def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN, z: float = Z) -> Estimate:
@@ -183,23 +172,24 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN, z: floa
     more_hits = more_misses = 0
     size = mass = 0.0
     for pair in pairs:
-        size = size + pair.size
-        share = pair.size if pair.mass is None else pair.mass
-        mass = mass + share
-        if not pair.labelled:
+        part = pair.part
+        size += part.size
+        share = part.share
+        mass += share
+        if not part.labelled:
             more_hits += pair.most_hits
             more_misses += pair.most_misses
             continue
         off = []
-        for at, count in enumerate((pair.hits, pair.misses)):
-            rate = count / pair.labelled
-            low, high = midp_interval(Part(pair.size, pair.labelled, count, pair.mass), z)
+        for at, count in enumerate((part.hits, pair.misses)):
+            rate = count / part.labelled
+            low, high = midp_interval(replace(part, hits=count), z)
             off.append((share * max(rate - low, 0.0), share * max(high - rate, 0.0)))
             total[at] += share * rate
             for end in (0, 1):
                 squares[at][end] += off[at][end] ** 2
-        p = pair.hits / pair.labelled
-        q = pair.misses / pair.labelled
+        p = part.hits / part.labelled
+        q = pair.misses / part.labelled
         # All labels are of one kind or the other, so the two shares sum to 1.
         r = 1.0 if p + q >= 1 else math.sqrt(p * q / ((1 - p) * (1 - q)))
         lower += r * off[0][0] * off[1][1]

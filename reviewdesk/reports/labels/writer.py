@@ -15,11 +15,10 @@ from typing import Any, TypeAlias
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, SPECIFICITY_LIMIT
 from reviewdesk.domain.gates.join import PanelContent
-from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line, without_formula
-from reviewdesk.domain.stats.correction import CELLS
+from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.reports.wording import JsonObject
 
 Row: TypeAlias = Mapping[str, Any]
@@ -121,7 +120,7 @@ def as_yaml(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
 
 def as_suite(
     name: str,
-    cells: Reliability,
+    cells: Cells,
     observed: float,
     decided: int | None,
     about: Mapping[str, Any],

@@ -14,7 +14,7 @@ from reviewdesk.domain.gates.join import DrawnLabel, PanelContent, SuiteLabels
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.segments import BY
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.correction import Corrected
+from reviewdesk.domain.stats.correction import Cells, Corrected
 from reviewdesk.domain.verdict import SLACK, Band, Decision
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
@@ -446,8 +446,8 @@ class CalibrationGate(Entry):
         return tuple(one.expectation for one in self.expected)
 
     @property
-    def reliability(self) -> targets.Reliability | None:
-        return targets.Reliability(**self.counts.model_dump()) if self.counts else None
+    def reliability(self) -> Cells | None:
+        return Cells(**self.counts.model_dump()) if self.counts else None
 
     @property
     def rate(self) -> Corrected | None:

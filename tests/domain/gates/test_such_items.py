@@ -97,7 +97,11 @@ def test_a_file_of_a_draw_has_the_intervals_of_its_run() -> None:
     assert rate.estimate == pytest.approx(50 / 70)
     assert ends(rate) == pytest.approx((should.low, should.high))
     # Right 46, missed 4 of 50 that should pass.
-    pairs = [Pair(8, 4, 3, 0, 8, 0), Pair(50, 5, 4, 0, 50, 0), Pair(12, 3, 0, 1, 0, 12)]
+    pairs = [
+        Pair(Part(8, 4, 3), 0, 8, 0),
+        Pair(Part(50, 5, 4), 0, 50, 0),
+        Pair(Part(12, 3, 0), 1, 0, 12),
+    ]
     ratio = stratified_ratio(pairs, Target.ITEMS)
     assert found["sensitivity"].estimate == pytest.approx(46 / 50)
     assert ends(found["sensitivity"]) == pytest.approx((ratio.low, ratio.high))

@@ -13,10 +13,10 @@ from reviewdesk.domain.gates.targets import (
     CALIBRATION_SPANS,
     CalibrationReadings,
     JuryReadings,
-    Reliability,
 )
 from reviewdesk.domain.gates.targets import JURY_SPANS as SPANS
 from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.reliability import fit, null_ece
 from tests.domain.bodies import bodies, body, juror, panel, read
 
@@ -28,9 +28,7 @@ def rows_of(*confidences: float) -> Rows:
     return Rows.of(list(confidences), [one >= 0.55 for one in confidences], None)
 
 
-def judge(
-    rows: Rows, matrix: Reliability | None = None, *, default: bool = False
-) -> CalibrationReadings:
+def judge(rows: Rows, matrix: Cells | None = None, *, default: bool = False) -> CalibrationReadings:
     rate = matrix.correct(0.5) if matrix else None
     line, found = measure(rows, None), fit(rows)
     return CalibrationReadings(
@@ -65,7 +63,7 @@ def test_no_labels_are_no_merit() -> None:
 
 
 def test_the_corrected_rate_of_the_document() -> None:
-    found = judge(rows_of(*DOCUMENT), Reliability(90, 10, 80, 20))
+    found = judge(rows_of(*DOCUMENT), Cells(90, 10, 80, 20))
     # (0.5 + 0.8 - 1) / 0.7, and the ends that the specification gives.
     assert found.read("corrected_rate").value == pytest.approx(0.428571, abs=1e-6)
     assert (found.read("corrected_rate").note, found.read("corrected_rate").skip) == ("", "")
@@ -76,12 +74,12 @@ def test_the_corrected_rate_of_the_document() -> None:
 
 
 def test_a_judge_without_a_signal() -> None:
-    coin = Reliability(50, 50, 50, 50)
+    coin = Cells(50, 50, 50, 50)
     said, default = (judge(rows_of(*DOCUMENT), coin, default=one) for one in (False, True))
     assert said.read("corrected_rate") == TargetValue(0.5, note="the judge carries no signal")
     assert default.read("corrected_rate").skip == "the judge carries no signal"
     # sensitivity 0.7, specificity 0.7: J = 0.4.
-    weak = judge(rows_of(*DOCUMENT), Reliability(70, 30, 70, 30))
+    weak = judge(rows_of(*DOCUMENT), Cells(70, 30, 70, 30))
     assert weak.read("corrected_rate").note == "too close to guessing to correct"
 
 

@@ -2,19 +2,16 @@
 
 import hashlib
 import math
-from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reviewdesk.domain.labels.repeats import (
     OTHERS,
     LabelPair,
     Pacing,
-    RepeatDraw,
     is_double,
+    repeats_due,
     self_agreement,
 )
 from reviewdesk.domain.records import NOT_WITHHELD, Pace, Truth, Withheld
@@ -27,69 +24,19 @@ def items(count: int) -> list[bytes]:
     return [number.to_bytes(4) for number in range(count)]
 
 
-def next_repeat(
-    labelled: Sequence[bytes], used: Collection[bytes], rest: int, seed: str, share: float
-) -> list[bytes]:
-    """What may come back, computed anew from all labelled items: the reference."""
-    if share <= 0 or rest < math.ceil(1 / (2 * share)):
-        return []
-    found = []
-    for place, item in enumerate(labelled):
-        digest = hashlib.sha256(f"{seed}\n{item.hex()}".encode()).digest()
-        due = place + OTHERS + digest[8] % 25
-        if int.from_bytes(digest[:8]) < share * 2**64 and due < len(labelled) and item not in used:
-            found.append((due, item))
-    return [item for _, item in sorted(found)]
-
-
-def drawn(labelled: Sequence[bytes], seed: str, share: float) -> RepeatDraw:
-    draw = RepeatDraw(seed, share)
-    for key, item in enumerate(labelled):
-        draw.move(None, key)
-        draw.offer(item, key)
-    return draw
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 99), st.sampled_from(["label", "undo", "use"])), max_size=300
-    ),
-    st.sampled_from([0.0, 0.3, 1.0]),
-)
-def test_the_draw_by_increments_is_the_draw_anew(
-    steps: list[tuple[int, str]], share: float
-) -> None:
-    draw, newest, used = RepeatDraw("seed", share), dict[bytes, int](), set[bytes]()
-    # Two hundred labels to begin with, so that some are due.
-    for key, (place, step) in enumerate([*((at, "label") for at in range(200)), *steps]):
-        item, old = items(200)[place], newest.get(items(200)[place])
-        if step == "label":
-            newest[item] = key
-        elif step == "undo":
-            newest.pop(item, None)
-        else:
-            used ^= {item}
-        draw.move(old, newest.get(item))
-        draw.offer(item, None if item in used else newest.get(item))
-    order = [*sorted(newest, key=newest.__getitem__), b"the label that is being given"]
-    for rest in (0, 1, 2, 300):
-        assert list(draw.due(rest)) == next_repeat(order, used, rest, "seed", share)
-
-
 def coming(count: int, share: float, seed: str = "seed") -> tuple[list[bytes], list[int]]:
     """What comes back over ``count`` labels, and how many labels lay between."""
     used: list[bytes] = []
     gaps: list[int] = []
-    draw, rest = RepeatDraw(seed, share), count
+    newest: dict[bytes, int] = {}
+    rest = count
     for done, item in enumerate(items(count)):
         rest += 1
-        if found := next(draw.due(rest), None):
-            used.append(found)
-            gaps.append(done - int.from_bytes(found))
-            draw.offer(found, None)
+        if found := repeats_due(newest, newest.keys() - {*used}, rest, seed, share)[:1]:
+            used += found
+            gaps.append(done - int.from_bytes(found[0]))
             rest = 0
-        draw.move(None, done)
-        draw.offer(item, done)
+        newest[item] = done
     return used, gaps
 
 
@@ -105,9 +52,23 @@ def test_about_the_share_comes_back_each_once_after_fifty_others() -> None:
 
 def test_repeats_keep_their_distance() -> None:
     # With 5%, at least 1 / (2 · 0.05) = 10 labels lie between two repeats.
-    assert not list(drawn(items(2000), "seed", 0.05).due(9))
-    assert list(drawn(items(2000), "seed", 0.05).due(10))
-    assert not list(drawn(items(2000), "seed", 0).due(10))
+    newest = {item: key for key, item in enumerate(items(2000))}
+    assert not repeats_due(newest, newest, 9, "seed", 0.05)
+    assert repeats_due(newest, newest, 10, "seed", 0.05)
+    assert not repeats_due(newest, newest, 10, "seed", 0)
+
+
+def test_who_waits_longest_comes_first() -> None:
+    # With a share of 1 every item comes back, 50 to 74 labels after its own by its ninth byte.
+    newest = {item: key for key, item in enumerate(items(80))}
+    order = repeats_due(newest, newest, 9, "seed", 1)
+    digests = [hashlib.sha256(f"seed\n{item.hex()}".encode()).digest() for item in items(80)]
+    due = {item: at + 50 + digests[at][8] % 25 for at, item in enumerate(items(80))}
+    assert order == sorted((one for one in due if due[one] <= 80), key=lambda one: (due[one], one))
+    # An item labelled again waits anew; one that came back already is not offered.
+    assert set(order[1:]) == {*repeats_due(newest, {*order[1:]}, 9, "seed", 1)}
+    again = repeats_due(newest | {order[0]: 80}, newest, 9, "seed", 1)
+    assert order[0] not in again
 
 
 def test_agreement_with_oneself() -> None:

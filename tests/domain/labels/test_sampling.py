@@ -231,8 +231,8 @@ def test_a_verdict_that_lost_its_decision_completes_its_prefix_as_non_response()
     assert weighing.drawn == [True] * 4
     assert weighing.design is Design.WEIGHTED
     figures = RunFigures(12, 0, "support", scores_stated=False, sizes={REST_PASS: 12})
-    (part,) = make_rows(labelled, figures).pass_parts
-    assert (part.size, part.labelled, part.hits) == (12, 3, 2)
+    (panel,) = make_rows(labelled, figures).voted
+    assert (panel.size, panel.labels, panel.counted.deserved) == (12, 3, 2)
     # All four labelled are no census: one of them says nothing of a decision.
     assert columns.weigh({REST_PASS: 4}).design is Design.WEIGHTED
     # A verdict that was drawn as undecided stays as it was.

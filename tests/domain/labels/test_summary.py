@@ -12,14 +12,21 @@ from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labe
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY, LabelColumns
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
-from reviewdesk.domain.labels.summary import alone, audited, make_rows, panel_intervals, split
+from reviewdesk.domain.labels.summary import (
+    NO_LABEL,
+    alone,
+    audited,
+    make_rows,
+    panel_intervals,
+    split,
+)
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import NO_SIGNAL, of_trusted
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Estimate, Part, Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.domain.stats.stratified import NO_LABEL, share
+from reviewdesk.domain.stats.stratified import UNLABELLED, drawn_rate
 from reviewdesk.domain.verdict import Decision, number
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures
@@ -371,12 +378,15 @@ def test_only_decided_labels_inside_a_prefix_count() -> None:
     sizes = {FLAGGED_PASS: 9, FLAGGED_FAIL: 0, FLAGGED_NONE: 2, REST_PASS: 40}
     # What the judge decided neither way is no stratum of the rate; an empty one is none either.
     made = make_rows(labels, _figures(49, 0, sizes=sizes))
-    assert made.right_parts == made.pass_parts == (Part(9, 2, 1), Part(40, 0, 0))
+    found = [(one.size, one.labels, one.counted.right, one.counted.deserved) for one in made.voted]
+    assert found == [(9, 2, 1, 1), (40, 0, 0, 0)]
+    lacking = "describes escalated verdicts only"
+    assert made.share("accuracy", lacking) == replace(made.share("accuracy"), reason=lacking)
 
 
 def test_the_estimate_by_hand() -> None:
     # Every one of 10 is known, 4 of them hits; of 30 half were seen, all hits.
-    found = share([Part(10, 10, 4), Part(30, 15, 15)])
+    found = drawn_rate([Part(10, 10, 4), Part(30, 15, 15)])
     assert found.estimate == pytest.approx(0.25 * 0.4 + 0.75 * 1.0)
     # The census adds no width. Of the other: n of n at n = 15 * 29 / 15 = 29 have half a chance of
     # 2.5% at .05^(1/29) = .901857, and half of one verdict of 30 is taken off.
@@ -385,18 +395,18 @@ def test_the_estimate_by_hand() -> None:
 
 
 def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
-    found = share([Part(10, 5, 2), Part(30, 0, 0)], "describes escalated verdicts only")
+    found = drawn_rate([Part(10, 5, 2), Part(30, 0, 0)])
     # A quarter at the mid-p ends of 2 of 5 of 10, which are those of 3.6 of n = 5 * 9 / 5 = 9, and
     # half of one verdict of 10 beyond; the others may all be misses or all be hits.
     low, high = midp(3.6, 9)
     assert found.estimate is None
     assert found.low == pytest.approx(0.25 * (low - 0.05))
     assert found.high == pytest.approx(0.25 * (high + 0.05) + 0.75)
-    assert found.reason == "describes escalated verdicts only"
+    assert found.reason == UNLABELLED
 
 
 def test_without_labels_nothing_is_known() -> None:
-    found = share([Part(10, 0, 0)])
+    found = make_rows([], _figures(10, 0, sizes={REST_PASS: 10})).share("accuracy")
     assert (found.estimate, found.bounded, found.reason) == (None, False, NO_LABEL)
 
 

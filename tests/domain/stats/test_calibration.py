@@ -11,7 +11,6 @@ from reviewdesk.domain.stats.calibration import (
     accuracy,
     bin_index,
     brier,
-    counters_of,
     ece,
     effective_sample_size,
     measure,
@@ -65,7 +64,7 @@ def test_metrics_against_exact_fractions(case: Case) -> None:
     total = sum(weight for _, _, weight, _ in case)
     if not case:
         assert ece(rows) == 0.0
-        assert brier(rows) is counters_of(rows).gap is accuracy(rows) is None
+        assert brier(rows) is measure(rows).gap is accuracy(rows) is None
         return
     bins: dict[int, Fraction] = {}
     squares = signed = right = Fraction()
@@ -78,7 +77,7 @@ def test_metrics_against_exact_fractions(case: Case) -> None:
         right += weight * correct
     assert ece(rows) == pytest.approx(float(sum(map(abs, bins.values())) / total), abs=1e-9)
     assert brier(rows) == pytest.approx(float(squares / total), abs=1e-9)
-    assert counters_of(rows).gap == pytest.approx(float(signed / total), abs=1e-9)
+    assert measure(rows).gap == pytest.approx(float(signed / total), abs=1e-9)
     assert accuracy(rows) == pytest.approx(float(right / total), abs=1e-9)
 
 

@@ -250,7 +250,7 @@ def test_a_ratio_where_every_label_counts_is_a_plain_rate() -> None:
     # Hits and misses are all there is: then the ratio is the rate, and its interval the rate's.
     for parts in ([(50, 20, 13)], [(50, 20, 20)], [(50, 20, 0)], [(50, 50, 31)]):
         rate = drawn_rate([Part(*part) for part in parts])
-        ratio = stratified_ratio([Pair(N, n, k, n - k, N, N) for N, n, k in parts])
+        ratio = stratified_ratio([Pair(Part(N, n, k), n - k, N, N) for N, n, k in parts])
         assert (ratio.estimate, ratio.low, ratio.high) == pytest.approx(
             (rate.estimate, rate.low, rate.high)
         )
@@ -259,7 +259,9 @@ def test_a_ratio_where_every_label_counts_is_a_plain_rate() -> None:
 def test_a_ratio_by_hand() -> None:
     # A stratum of 40 known whole, 30 hits and 2 misses; of 100 ten labels, 1 miss and no hit.
     # So 30 hits and 2 + 10 misses; n_eff of the sample is 10·99/90 = 11.
-    found = stratified_ratio([Pair(40, 40, 30, 2, 40, 40), Pair(100, 10, 0, 1, 100, 100)])
+    found = stratified_ratio(
+        [Pair(Part(40, 40, 30), 2, 40, 40), Pair(Part(100, 10, 0), 1, 100, 100)]
+    )
     assert found.estimate == pytest.approx(30 / 42)
     # A tenth of the ten verdicts behind each label is added, as of the last one nothing is known.
     low, high = (end + side * 0.001 for end, side in zip(midp(1.1, 11), (-1, 1), strict=True))
@@ -272,4 +274,4 @@ def test_a_ratio_by_hand() -> None:
 
 def test_a_ratio_of_nothing_is_undefined() -> None:
     assert stratified_ratio([]).estimate is None
-    assert stratified_ratio([Pair(50, 10, 0, 0, 50, 50)]).estimate is None
+    assert stratified_ratio([Pair(Part(50, 10, 0), 0, 50, 50)]).estimate is None
