@@ -156,7 +156,7 @@ def merge(*, other: Path) -> None:
     Labels, notes, tags and marks are verified first. The result is the same in every order,
     and merging again changes nothing. OTHER is only read.
     """
-    from reviewdesk.desk.team.merge import merge as take
+    from reviewdesk.desk.team.sync import merge as take
 
     with open_desk(new=True) as desk:
         found = take(desk, other)

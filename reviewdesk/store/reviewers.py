@@ -338,10 +338,9 @@ def end(conn: Connection, desk: str, reviewer: str) -> ChainEnd:
     return ChainEnd(desk, reviewer, *(row or (0, "")))
 
 
-def hash_at(conn: Connection, desk: str, reviewer: str, seq: int) -> str | None:
-    query = "SELECT hash FROM label_events WHERE desk = ? AND reviewer = ? AND seq = ?"
-    found: str | None = lookup(conn, query, (desk, reviewer, seq))
-    return found
+def hashes_of(conn: Connection, desk: str, reviewer: str) -> Iterator[str]:
+    query = "SELECT hash FROM label_events WHERE desk = ? AND reviewer = ? ORDER BY seq"
+    return (row[0] for row in conn.execute(query, (desk, reviewer)))
 
 
 def events_of(conn: Connection, desk: str, reviewer: str) -> Iterator[ChainEvent]:

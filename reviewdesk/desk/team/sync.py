@@ -1,33 +1,41 @@
-"""Exchange chains and runs with other desks through a shared folder, without a server.
+"""Take in what people did on other desks: from a desk file, or through a shared folder.
 
-Each chain is a file that only its own desk writes, so that no two machines ever write the same one.
-What others wrote is read first, chain by chain; then everything new here is written there.
+Each chain is checked by its hashes before any of it is kept. In a folder, each chain is a file that
+only its own desk writes, so that no two machines ever write the same one. What others wrote is read
+first, chain by chain; then everything new here is written there.
 """
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.team import merge
-from reviewdesk.desk.team.merge import AGAIN, ASK, UPDATE, ArrivingChain, SharedChain, Taking
+from reviewdesk.desk.review import filters
+from reviewdesk.desk.team import run_file
+from reviewdesk.desk.team.run_file import AGAIN, MOST, UPDATE
 from reviewdesk.domain.labels.chain import (
+    COUNTED,
     DESK,
     FILE,
     LINE,
     NEWER,
+    ChainCheck,
     ChainName,
     ChainProblem,
+    Covered,
+    checked_detail,
+    covered,
     event_line,
     file_name,
     header_line,
@@ -38,15 +46,140 @@ from reviewdesk.domain.records import ChainEvent
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.store import reviewers, runs
-from reviewdesk.store.connect import refuse_read_only
+from reviewdesk.store import events, reviewers, runs
+from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.events import desk_id
-from reviewdesk.store.reviewers import said_of
+from reviewdesk.store.load.hidden_runs import LockPace
+
+_ASK = "Nothing of it was taken; ask for another copy."
+_FORKED = "is another event than the one here"
+_HINTS = {
+    _FORKED: "One of the desks is a copy or an older backup that was written to, or was changed.",
+    NEWER: UPDATE,
+}
+
+Reader: TypeAlias = Callable[[], Iterator[ChainEvent]]
+"""Yields the events of a chain from elsewhere, anew at each call."""
+
+
+class SharedChain(Struct, frozen=True):
+    """A chain of another desk or place: its events, and how many were new here and there."""
+
+    desk: str
+    reviewer: str
+    events: int
+    taken: int = 0
+    sent: int = 0
+
+
+class Merged(Struct, frozen=True):
+    """The chains of another desk, and the head of the log that holds them."""
+
+    chains: tuple[SharedChain, ...]
+    head: str
+
+    @property
+    def new(self) -> int:
+        return sum(one.taken for one in self.chains)
+
+
+def merge(desk: Desk, other: Path) -> Merged:
+    """Merge every chain of another desk file, which is only read; one bad chain stops the merge.
+
+    Raise ChainError if a chain was changed or damaged, or differs from the chain that is here.
+    Raise DeskError if the file cannot be read, or is of another version.
+    """
+    refuse_read_only(desk.conn)
+    if other.exists() and other.samefile(desk.path):
+        raise UsageError(f"{other}: is the desk itself", "Name the file of another desk.")
+    arriving = _Arriving(desk)
+    with reviewers.elsewhere(other) as conn:
+        # The file is from somebody else, so even a name may have the wrong type.
+        chains = [
+            (ChainName(str(one.desk), str(one.reviewer)),
+             partial(reviewers.events_of, conn, one.desk, one.reviewer))
+            for one in reviewers.ends(conn)
+        ]  # fmt: skip
+        counts = [arriving.check(*chain) for chain in chains]
+        found = [
+            SharedChain(name.desk, name.reviewer, count, arriving.take(name, read))
+            for (name, read), count in zip(chains, counts, strict=True)
+        ]
+        filters.add_digits(desk, conn)
+    return Merged(tuple(found), desk.head())
+
+
+class _Arriving:
+    """Checks chains that arrive, those of the desks themselves first, and takes them in."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._counted: dict[str, Mapping[str, Covered]] = {}
+        """The counters that the chain of a desk gives to its reviewers, once it is checked."""
+
+    def check(self, name: ChainName, read: Reader) -> int:
+        """Check a whole chain against its hashes and the part that is here; return its length."""
+        conn = self._desk.conn
+        with _named(name):
+            counted = self._counted.get(name.desk) or events.coverage(conn, name.desk)
+            if not counted and name.reviewer == DESK:
+                # The chain gives counters to its desk's events, its own included.
+                counted = _first_counters(read())
+            check = ChainCheck(name.desk, name.reviewer, counted.get(name.reviewer))
+            held = reviewers.hashes_of(conn, *astuple(name))
+            for event in read():
+                check.add(event)
+                if next(held, event.hash) != event.hash:
+                    raise ChainProblem(event.seq, _FORKED)
+            self._counted[name.desk] = counted
+        return check.seq
+
+    def take(self, name: ChainName, read: Reader) -> int:
+        """Add the new events of a checked chain to the log, and return their number."""
+        desk = self._desk
+        here = reviewers.end(desk.conn, *astuple(name)).seq
+        older = self._counted[name.desk].get(name.reviewer)
+        check = ChainCheck(name.desk, name.reviewer, older)
+        pace = LockPace()
+        new = 0
+        # The events that a chain covers itself come with the one that covers them.
+        least = older.seq + 1 if older and name.reviewer == DESK else 0
+        with _named(name):
+            every = ((event, check.add(event)) for event in read())
+            left = (one for one in every if one[0].seq > here)
+            while some := list(islice(left, max(pace.rows, least))):
+                with pace.timed(), writing(desk.conn):
+                    reviewers.begin(desk.conn, desk.at())
+                    new += reviewers.put(desk.conn, some)
+                pace.turn()
+        return new
+
+
+def _first_counters(found: Iterator[ChainEvent]) -> Mapping[str, Covered]:
+    counted = next((event for event in found if event.kind == COUNTED), None)
+    if counted is None:
+        return {}
+    detail = checked_detail(counted)
+    try:
+        return covered(detail)
+    except ValueError as error:
+        raise ChainProblem(counted.seq, str(error)) from error
+
+
+@contextmanager
+def _named(name: ChainName) -> Iterator[None]:
+    try:
+        yield
+    except ChainProblem as wrong:
+        hint = _HINTS.get(wrong.text, _ASK)
+        names = show_line(name.desk, 40), show_line(name.reviewer, 80)
+        raise ChainError(*names, wrong.seq, wrong.text, hint) from wrong
+
+
+# Through a shared folder
 
 CHAINS = "chains"
 RUNS = "runs"
-MOST = 1 << 30
-"""The most bytes of a chain's file: those of about two million events."""
 _LOOK = 500
 """The number of events that are read between two checks for a stop."""
 _OWN_HINT = "This desk has the chain: delete the file, and the next sync writes it anew."
@@ -137,70 +270,51 @@ class _Sync:
     refused: dict[str, RefusedFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def named(self, folder: str, fits: Callable[[str], object]) -> "list[SharedFile]":
+    def named(self, folder: str, fits: Callable[[str], object]) -> list[str]:
         """Return the files of a folder by name; files that desks do not write are left alone."""
         found = []
-        for entry in self.place.entries(folder):
-            name = entry.name.removeprefix(f"{folder}/")
-            if fits(name):
-                found.append(entry)
-            elif not name.rpartition("/")[2].startswith("."):
-                self.notes.append(f"{entry.name}: not a file of a desk, left alone")
-        return sorted(found, key=lambda one: one.name)
+        for path in self.place.entries(folder):
+            if fits(path.removeprefix(f"{folder}/")):
+                found.append(path)
+            elif not path.rpartition("/")[2].startswith("."):
+                self.notes.append(f"{path}: not a file of a desk, left alone")
+        return sorted(found)
 
     @contextmanager
-    def refusing(self, entry: "SharedFile", hint: str) -> Iterator[None]:
+    def refusing(self, path: str, hint: str) -> Iterator[None]:
         """Note the problem of a file, so that the other files are still taken."""
         try:
             yield
-        except ChainProblem as error:
-            problem = str(error)
-            todo = UPDATE if error.text == NEWER else hint
-        except (ChainError, ReportError, PlaceProblem) as error:
-            problem = str(getattr(error, "message", error)).removeprefix(f"{entry.name}: ")
-            is_own = error.hint == UPDATE or not isinstance(error, ReportError)
-            todo = error.hint if is_own and error.hint not in {ASK, ""} else hint
-        else:
-            return
-        self.refused[entry.name] = RefusedFile(entry.name, problem, todo)
+        except (ChainProblem, ChainError, ReportError, PlaceProblem) as error:
+            problem = str(getattr(error, "message", error)).removeprefix(f"{path}: ")
+            own = UPDATE if problem == NEWER else getattr(error, "hint", "")
+            # The hints of a reader of reports are for a person who has the report.
+            if own != UPDATE and (own in {_ASK, ""} or isinstance(error, ReportError)):
+                own = hint
+            self.refused[path] = RefusedFile(path, problem, own)
 
     def chain(self, name: ChainName) -> SharedChain:
         return self.chains.get(name) or SharedChain(name.desk, name.reviewer, 0)
 
     def take_chains(self) -> None:
         """Take in every intact chain of others."""
-        conn = self.desk.conn
-        taking = Taking(self.desk)
+        arriving = _Arriving(self.desk)
         last = file_name(ChainName("", DESK))
         every = self.named(CHAINS, FILE.fullmatch)
         # A desk's own chain is needed to check the chains of its reviewers.
-        every.sort(key=lambda one: (not one.name.endswith(last), one.name))
-        for number, entry in enumerate(every):
-            is_own = entry.name.split("/")[1] == desk_id(conn)
+        every.sort(key=lambda path: (not path.endswith(last), path))
+        for number, path in enumerate(every):
+            is_own = path.split("/")[1] == desk_id(self.desk.conn)
             hint = _OWN_HINT if is_own else _OTHER_HINT
-            with self.refusing(entry, hint), self.place.copied(entry, MOST) as file:
-
-                def read(
-                    file: BinaryIO = file, entry: "SharedFile" = entry, number: int = number
-                ) -> Iterator[ChainEvent]:
-                    file.seek(0)
-                    lines = iter(partial(file.readline, LINE + 1), b"")
-                    next(lines)
-                    for place, event in enumerate(read_events(lines)):
-                        share = min(1.0, file.tell() / (entry.size or 1))
-                        if place % _LOOK == 0 and not self.told(
-                            (number + share) / len(every), number
-                        ):
-                            raise Cancelled("the sync was stopped; what was exchanged stays")
-                        yield event
-
+            with self.refusing(path, hint), self.place.copied(path, MOST) as file:
                 name = read_header(file.readline(LINE + 1))
-                if f"{CHAINS}/{file_name(name)}" != entry.name:
+                if f"{CHAINS}/{file_name(name)}" != path:
                     raise PlaceProblem("contains another chain than its name says")
-                arrival = ArrivingChain(name.desk, name.reviewer, read)
-                here = reviewers.end(conn, name.desk, name.reviewer).seq
-                count = taking.check(arrival)
-                new = taking.take(arrival) if count > here else 0
+                told = partial(self.told, number / len(every), number)
+                read = partial(_events_in, file, told)
+                here = reviewers.end(self.desk.conn, *astuple(name)).seq
+                count = arriving.check(name, read)
+                new = arriving.take(name, read) if count > here else 0
                 before = self.chain(name)
                 self.chains[name] = replace(before, events=count, taken=before.taken + new)
 
@@ -223,26 +337,22 @@ class _Sync:
 
     def take_runs(self) -> None:
         """Take in every run that is not here and that a chain names."""
-        desk = self.desk
-        every = self.named(RUNS, merge.NAME.fullmatch)
-        for number, entry in enumerate(every):
-            run_hash = _run_of(entry)
-            if runs.by_hash(desk.conn, run_hash) is not None:
+        conn = self.desk.conn
+        every = self.named(RUNS, run_file.NAME.fullmatch)
+        for number, path in enumerate(every):
+            if runs.by_hash(conn, _run_of(path)) is not None:
                 continue
-            if not said_of(desk.conn, run_hash):
-                self.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
+            if not reviewers.said_of(conn, _run_of(path)):
+                self.notes.append(f"{path}: no desk's chain names this run, left alone")
                 continue
-
-            def far(_share: float, _count: int, start: float = number / len(every)) -> bool:
-                return self.told(start, len(self.runs))
-
-            with self.refusing(entry, AGAIN), self.place.copied(entry, merge.MOST) as file:
-                run = merge.read_run(desk, entry.name, file, partial(said_of, desk.conn), far)
+            told = partial(self.told, number / len(every), len(self.runs))
+            with self.refusing(path, AGAIN), self.place.copied(path, MOST) as file:
+                run = run_file.read_run(self.desk, path, file, lambda *_, told=told: told())
                 self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=True)
 
     def send_runs(self) -> None:
         """Write the runs that nobody has written yet."""
-        there = {_run_of(one) for one in self.named(RUNS, merge.NAME.fullmatch)}
+        there = {_run_of(one) for one in self.named(RUNS, run_file.NAME.fullmatch)}
         for run in self.desk.runs():
             if run.hash in there:
                 continue
@@ -250,13 +360,24 @@ class _Sync:
                 self.notes.append(f"run {run.name}: is an archive, and stays where it is")
                 continue
             with spool() as file:
-                name = merge.write_run(self.desk, run, file)
+                name = run_file.write_run(self.desk, run, file)
                 self.place.put(f"{RUNS}/{name}", file)
             self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=False)
 
 
-def _run_of(entry: "SharedFile") -> str:
-    return entry.name.removeprefix(f"{RUNS}/").partition(".")[0]
+def _run_of(path: str) -> str:
+    return path.removeprefix(f"{RUNS}/").partition(".")[0]
+
+
+def _events_in(file: BinaryIO, told: Callable[[], bool]) -> Iterator[ChainEvent]:
+    """Yield the events in a chain's file; raise Cancelled if ``told`` returned False."""
+    file.seek(0)
+    lines = iter(partial(file.readline, LINE + 1), b"")
+    next(lines)
+    for place, event in enumerate(read_events(lines)):
+        if place % _LOOK == 0 and not told():
+            raise Cancelled("the sync was stopped; what was exchanged stays")
+        yield event
 
 
 MOST_FILES = 100_000
@@ -272,13 +393,6 @@ _READ = (
 """A link is not followed, and opening a pipe does not wait for a writer."""
 _OTHERS_WRITE = 0o022
 _NO_FILE = "is a link, or no regular file, so it was not read"
-
-
-class SharedFile(Struct, frozen=True):
-    """A file of a place: its name, in which ``/`` parts folders, and its size in bytes."""
-
-    name: str
-    size: int
 
 
 class PlaceProblem(ValueError):
@@ -316,8 +430,8 @@ class SharedFolder:
             hint = "Check the path, and that the share is mounted."
             raise UsageError(f"{path}: there is no folder {path.parent}", hint)
 
-    def entries(self, folder: str) -> Iterator[SharedFile]:
-        """Yield the files of a folder and of the folders in it."""
+    def entries(self, folder: str) -> Iterator[str]:
+        """Yield the names of the files of a folder and of the folders in it."""
         for count, entry in enumerate(self._walk(folder, deeper=1)):
             if count > MOST_FILES:
                 raise DeskError(
@@ -326,7 +440,7 @@ class SharedFolder:
                 )
             yield entry
 
-    def _walk(self, folder: str, deeper: int) -> Iterator[SharedFile]:
+    def _walk(self, folder: str, deeper: int) -> Iterator[str]:
         try:
             self._refuse_links(folder)
             with os.scandir(self._root / folder) as found:
@@ -336,23 +450,23 @@ class SharedFolder:
                         if deeper:
                             yield from self._walk(name, deeper - 1)
                     else:
-                        yield SharedFile(name, one.stat(follow_symlinks=False).st_size)
+                        yield name
         except FileNotFoundError:
             return
         except OSError as error:
             raise _failed(f"{self.address}/{folder}", error, "Check its permissions.") from error
 
     @contextmanager
-    def copied(self, entry: SharedFile, most: int) -> Iterator[BinaryIO]:
+    def copied(self, name: str, most: int) -> Iterator[BinaryIO]:
         """Copy a file, so that what is checked is what is taken.
 
         Raise PlaceProblem if it cannot be read, is not a regular file, or has more than ``most``
         bytes.
         """
-        path = self._root / entry.name
+        path = self._root / name
         with spool() as into:
             try:
-                self._refuse_links(entry.name.rpartition("/")[0])
+                self._refuse_links(name.rpartition("/")[0])
                 if not stat.S_ISREG(path.lstat().st_mode):
                     raise PlaceProblem(_NO_FILE)
                 with os.fdopen(os.open(path, _READ), "rb") as given:

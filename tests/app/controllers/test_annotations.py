@@ -9,7 +9,7 @@ import pytest
 from reviewdesk.app.controllers.state import PromptForm, ReasonsLine
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters
-from reviewdesk.desk.team.merge import merge
+from reviewdesk.desk.team.sync import merge
 from reviewdesk.domain.records import Item, Truth, View
 from reviewdesk.domain.tags import USUAL
 from reviewdesk.reports.bytes.source import Source

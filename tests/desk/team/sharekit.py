@@ -14,8 +14,7 @@ from reviewdesk.desk.figures.question import ask
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.agreement import team_page
-from reviewdesk.desk.team.merge import merge
-from reviewdesk.desk.team.sync import SharedFolder, Synced, sync
+from reviewdesk.desk.team.sync import SharedFolder, Synced, merge, sync
 from reviewdesk.domain.labels.question import parse_question
 from reviewdesk.domain.records import Truth
 from reviewdesk.store.figures import questions
