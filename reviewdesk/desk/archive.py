@@ -7,13 +7,12 @@ their arguments. A part counts once, even if workers read it several times.
 
 import dataclasses
 import hashlib
-import marshal
 import pickle
 import re
 import secrets
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -61,15 +60,15 @@ OUTPUTLESS = 1 << 5
 
 
 class KeptPart(Struct, frozen=True):
-    """Which verdicts of a part are kept, and under which ids; bits are by place in the file."""
+    """Which verdicts of a part are kept, by place in its file, and under which ids."""
 
     address: str
     name: str
     sha256: str
     streamed: bool
-    kept: bytes
-    renamed: bytes
-    """The verdicts whose ids occur in other parts too; their ids become ``NAME:ID``."""
+    kept: frozenset[int]
+    renamed: frozenset[int]
+    """Those whose ids occur in other parts too; their ids become ``NAME:ID``."""
 
 
 class KeptVerdicts(Struct, frozen=True):
@@ -98,8 +97,7 @@ class PartSummary(Struct, frozen=True):
     format: str
     notes: tuple[str, ...]
     skipped: int
-    ids: tuple[bytes, ...]
-    """The ids of each window as ``marshal`` writes a list."""
+    ids: tuple[str, ...]
     digests: bytes
     sides: bytes
     """The stratum of each verdict by itself, without recomputed escalations, with the bits
@@ -151,15 +149,11 @@ def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdic
 
 def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
     for place, (verdict, text) in enumerate(written):
-        if _bit(part.kept, place) and _bit(part.renamed, place):
+        if place in part.renamed:
             renamed = json_of({**stored_body(text), "id": f"{part.name}:{verdict.id}"})
             yield verdict_model(renamed), renamed
-        elif _bit(part.kept, place):
+        elif place in part.kept:
             yield verdict, text
-
-
-def _bit(bits: bytes, place: int) -> bool:
-    return place >> 3 < len(bits) and bool(bits[place >> 3] >> (place & 7) & 1)
 
 
 @contextmanager
@@ -176,14 +170,14 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
     report = read(source, reading.options, streamed=streamed)
     reader = WindowReader(report.header, reading.options.identity(), "")
     counter = StatsCounter(reader)
-    ids = list[bytes]()
+    ids = list[str]()
     seated = bytearray()
     scores = bytearray()
     digests = bytearray()
     alone = bytearray()
     for window in reader.windows(report.written()):
         counter.add(window)
-        ids.append(marshal.dumps(list(window.columns["id"])))
+        ids += window.columns["id"]
         digests += b"".join(window.contents)
         none = frozenset(window.outputless)
         alone += bytes(OUTPUTLESS * (at in none) for at in range(len(window.contents)))
@@ -243,24 +237,18 @@ class Scratch:
         return path.read_bytes() if path.exists() else b""
 
 
-def ids_of(summary: PartSummary) -> list[str]:
-    """Return the ids of a part's verdicts, in file order."""
-    return [name for some in summary.ids for name in marshal.loads(some)]  # noqa: S302 - by ours
-
-
 _DIGEST = 32
 
 
 class Selection(Struct, frozen=True):
-    """Bits of each part by place in the file, and the strata of its kept verdicts in file order.
+    """The kept verdicts of each part by place in its file, with their own strata.
 
-    The strata are the verdicts' own. Contents are drawn, over all parts: ``sizes`` and ``audited``
-    count contents, ``decided`` the verdicts on those of each stratum.
+    Contents are drawn, over all parts: ``sizes`` and ``audited`` count contents, ``decided`` the
+    verdicts on those of each stratum.
     """
 
-    kept: Mapping[int, bytes]
-    renamed: Mapping[int, bytes]
-    strata: Mapping[int, bytes]
+    kept: Mapping[int, Mapping[int, int]]
+    renamed: Mapping[int, set[int]]
     sizes: Mapping[int, int]
     audited: Mapping[int, int]
     decided: Mapping[int, tuple[int, int]]
@@ -273,23 +261,22 @@ def select(
     buckets = range(archive.BUCKETS)
     scratch.clear_rows()
     for part in names:
-        for bucket, rows in archive.id_rows(part, ids_of(scratch.get(part, PartSummary))):
+        for bucket, rows in archive.id_rows(part, scratch.get(part, PartSummary).ids):
             scratch.put_rows(bucket, rows)
-    renamed: dict[int, set[int]] = {}
+    renamed: dict[int, set[int]] = {part: set() for part in names}
     for bucket in buckets:
         for part, place in archive.repeated(scratch.rows(bucket)):
-            renamed.setdefault(part, set()).add(place)
+            renamed[part].add(place)
     scratch.clear_rows()
     # Recomputed escalations count unless the report states any.
     strata = (side & (ESCALATED - 1) for side in range(256))
     table = bytes(
         h % FIRST_REST if side & ESCALATED and not stated else h for side, h in enumerate(strata)
     )
-    counts = {}
     for part, name in names.items():
         one = scratch.get(part, PartSummary)
-        ids = ids_of(one)
-        for place in renamed.get(part, ()):
+        ids = [*one.ids]
+        for place in renamed[part]:
             ids[place] = f"{name}:{ids[place]}"
         contents = [
             drawn_name(
@@ -301,28 +288,12 @@ def select(
         sides = one.sides.translate(table)
         for bucket, rows in archive.content_rows(part, contents, sides, seed):
             scratch.put_rows(bucket, rows)
-        counts[part] = len(ids)
     sizes, decided = archive.drawn_sizes(map(scratch.rows, buckets))
     audited = audit_shares(sizes, share)
     chosen: dict[int, dict[int, int]] = {part: {} for part in names}
     for part, place, h in archive.kept_verdicts(map(scratch.rows, buckets), audited):
         chosen[part][place] = h
-    return Selection(
-        {part: bits(set(found), counts[part]) for part, found in chosen.items()},
-        {part: bits(places, max(places) + 1) for part, places in renamed.items()},
-        {part: bytes(found[at] for at in sorted(found)) for part, found in chosen.items()},
-        sizes,
-        audited,
-        decided,
-    )
-
-
-def bits(places: Collection[int], count: int) -> bytes:
-    """Return ``count`` bits, the lowest of a byte first; the bits at ``places`` are set."""
-    made = bytearray((count + 7) // 8)
-    for place in places:
-        made[place >> 3] |= 1 << (place & 7)
-    return bytes(made)
+    return Selection(chosen, renamed, sizes, audited, decided)
 
 
 # All parts
@@ -436,11 +407,9 @@ class _Reading:
             items = []
             for part, name in self.names.items():
                 one = self.summary(part)
-                renamed = chosen.renamed.get(part, b"")
-                address = self.addresses[part]
-                items.append(
-                    KeptPart(address, name, one.sha256, one.streamed, chosen.kept[part], renamed)
-                )
+                kept = frozenset(chosen.kept[part])
+                file = self.addresses[part], name, one.sha256, one.streamed
+                items.append(KeptPart(*file, kept, kept & chosen.renamed[part]))
             parts = list(self.names)
             task = partial(kept_verdicts, self.reading, self.hash())
             for ended, (place, found) in enumerate(self.crew.run(task, items), start=1):
@@ -528,7 +497,7 @@ class _Reading:
             for window in kept.windows:
                 made = joined.add(window, kept.names, kept.quorums)
                 ingest.keep(made, number / len(self.names))
-            strata.frombytes(chosen.strata[part])
+            strata.extend(h for _, h in sorted(chosen.kept[part].items()))
         counts = stats.counts
         flags = final_flags(joined.flags, stated=counts.stated_escalation)
         seed = self.seed()
