@@ -51,7 +51,9 @@ def open_page(core: Core, argument: str = "") -> None:
     if argument or (name and Path(name).expanduser().is_file()):
         named(name)
     else:
-        form = PromptForm("Panel to improve", complete=panel_files, hint="a panel's file")
+        there = [one.text for one in panel_files("", 0).options if not one.text.endswith("/")]
+        only = there[0] if len(there) == 1 else ""
+        form = PromptForm("Panel to improve", only, complete=panel_files, hint="a panel's file")
         core.ask_text(form, named)
 
 

@@ -192,6 +192,7 @@ class RerunForm:
         """Ask about ``item``, with the panel used last, else with that of the report."""
         session = core.session
         self.item = item
+        self.lost = rerun.with_losses(core.desk, item).verdict.missing
         self.path = core.settings.panel
         self.shown = session.keys
         """The verdicts in the queue, which may be asked about instead."""
@@ -236,7 +237,7 @@ class RerunForm:
         if self.panel is not None:
             known = {juror.name for juror in self.panel.jurors}
             names = [name for name in names if name in known]
-        lost = () if self.about_shown else self.item.verdict.missing
+        lost = () if self.about_shown else self.lost
         gone = RerunRequest(RerunScope.MISSING)
         found: list[tuple[str, RerunRequest | UnfinishedRerun]] = []
         # A re-run of the missing jurors is refused unless the panel has all of them.

@@ -140,9 +140,10 @@ def parent_of(candidate: Path) -> Path:
 
 
 def beside(parent: Path) -> list[Path]:
-    """Return the candidates of a panel file, by name."""
+    """Return the candidates of a panel file, by name; not one that was adopted and is the panel."""
     found = parent.parent.glob(f"{glob.escape(parent.stem)}+*")
-    return sorted(one for one in found if one.suffix in _SUFFIXES)
+    text = parent.read_bytes()
+    return sorted(one for one in found if one.suffix in _SUFFIXES and one.read_bytes() != text)
 
 
 def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") -> WrittenCandidate:

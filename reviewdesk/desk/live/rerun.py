@@ -141,18 +141,25 @@ class RerunOrder(RunLimits, frozen=True, kw_only=True):
     panel: PanelSpec | None = None
 
 
+def with_losses(desk: Desk, item: Item, plan: int | None = None) -> Item:
+    """Return an item with the verdict of its last re-run before a plan, if that lost ballots."""
+    past = [one.verdict for one in items.of_item(desk, item) if plan is None or one.plan < plan]
+    return replace(item, verdict=past[-1]) if past and past[-1].missing else item
+
+
 def prepared(desk: Desk, key: int, order: RerunOrder, plan: int | None = None) -> PreparedRerun:
     """Prepare one verdict of an order, whose event is ``plan`` if it was planned before."""
     item = desk.item(key)
-    panel = order.panel or panel_for(order.source, item, order.wish)
-    seats = seating(item.verdict, panel, order.wish)
+    first = with_losses(desk, item, plan) if order.wish.scope is RerunScope.MISSING else item
+    panel = order.panel or panel_for(order.source, first, order.wish)
+    seats = seating(first.verdict, panel, order.wish)
     case = case_of(item.verdict.body, item.verdict.generator).under(panel.rubric)
     places = sorted(seats.asked)
     asked = dataclasses.replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
     calls = (replace(one, seat=places[one.seat], plan=plan) for one in calls_for(case, asked))
     return PreparedRerun(
         item, case, seats, tuple(calls), seats.committed(case.rubric, case.tags),
-        contract_before(item.verdict, seats.asked.values()),
+        contract_before(first.verdict, seats.asked.values()),
     )  # fmt: skip
 
 

@@ -165,6 +165,13 @@ async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
     assert found.degraded
     assert made.verdict.missing == ("j5",)
     assert made.verdict.ballots[4].status is Status.PARSE_FAIL
+    # The report lacks no juror, so that only the one that the re-run lost is asked.
+    before = len(server.calls)
+    server.reply = lambda seen: said(seen, score=0.9)
+    wish = RerunRequest(RerunScope.MISSING)
+    again = await carried(desk, ready(desk, key, panel(server.url, 5, **rule), wish))
+    assert list(map(model, server.calls[before:])) == ["model-5"]
+    assert [cast.score for cast in again.verdict.ballots] == [0.3, 0.35, 0.81, 0.84, 0.9]
 
 
 async def test_labels_and_the_first_verdict_stay_byte_for_byte(desk: Desk, server: Server) -> None:
