@@ -11,9 +11,9 @@ from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import AgainstEarlier, VolatileCase
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
-from reviewdesk.domain.stats.figures import Estimate, Part, Target
+from reviewdesk.domain.stats.figures import Estimate, Part, Rates, Target
 from reviewdesk.domain.stats.rates import kappa_weights, tango, wilson
-from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
+from reviewdesk.domain.stats.stratified import Voted, midp_interval
 from reviewdesk.domain.verdict import CanonicalVerdict, Strategy, stated_trim
 
 ENOUGH = 20

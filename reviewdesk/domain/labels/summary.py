@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.labels.label_columns import (
@@ -38,6 +38,7 @@ from reviewdesk.domain.stats.figures import (
     LabelSpread,
     PanelIntervals,
     Part,
+    Rates,
     SimulatedFigure,
     Target,
     widest,
@@ -49,7 +50,7 @@ from reviewdesk.domain.stats.reliability import (
     kappa_interval,
     loss_strata,
 )
-from reviewdesk.domain.stats.stratified import Rates, Voted, part_of, stratified_rates
+from reviewdesk.domain.stats.stratified import Voted, part_of, stratified_rates
 from reviewdesk.domain.verdict import SLACK
 
 NO_LABEL = "no label that counts for the draw says pass or fail"
@@ -326,9 +327,7 @@ def _of_answers(
         target=target,
         counted=counted,
         tests=counted if made.clusters is None else made.clusters.tests,
-        accuracy=found.accuracy,
-        sensitivity=found.sensitivity,
-        specificity=found.specificity,
+        **asdict(found),
         brier=brier,
         gap=gap,
         kappa=kappa,

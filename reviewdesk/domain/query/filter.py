@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from enum import Enum, auto
 from itertools import islice
 
 from msgspec import Struct
@@ -77,27 +76,19 @@ HELP = f"{RULE}\n{EXAMPLE} keeps (esc or bias) and not (mark and note)"
 """The rule, and a second line that explains the example."""
 
 
-class Piece(Enum):
-    """The kind of a token."""
-
-    WORD = auto()
-    SPACE = auto()
-    BAR = auto()
-    OPEN = auto()
-    CLOSE = auto()
+_SIGN = re.compile(r" +|\||!?\(|\)")
+_END = "end"
 
 
 class Token(Struct, frozen=True):
-    """One token and its place; the ``OPEN`` of a negated group begins at its ``!``."""
+    """One token and its place; a ``(`` that is negated begins at its ``!``."""
 
-    piece: Piece
+    sign: str
+    """A space, ``|``, ``(`` or ``)``; empty for a word."""
     start: int
     end: int
     unclosed: int | None = None
     """The place of a parenthesis that a word opens and does not close."""
-
-
-_SIGN = re.compile(r"(?P<SPACE> +)|(?P<BAR>\|)|(?P<OPEN>!?\()|(?P<CLOSE>\))")
 
 
 def tokens(text: str) -> list[Token]:
@@ -105,10 +96,7 @@ def tokens(text: str) -> list[Token]:
     found: list[Token] = []
     while (place := found[-1].end if found else 0) < len(text):
         sign = _SIGN.match(text, place)
-        if sign is None:
-            found.append(_word(text, place))
-        else:
-            found.append(Token(Piece[str(sign.lastgroup)], place, sign.end()))
+        found.append(_word(text, place) if sign is None else Token(sign[0][-1], *sign.span()))
     return found
 
 
@@ -127,7 +115,7 @@ def _word(text: str, start: int) -> Token:
             elif char == ")":
                 opened.pop()
         end += 1
-    return Token(Piece.WORD, start, end, opened[-1] if opened else None)
+    return Token("", start, end, opened[-1] if opened else None)
 
 
 ORDERS = tuple(words.ORDERS)
@@ -225,9 +213,9 @@ def expand_filter(text: str, saved: Mapping[str, str]) -> str:
     expanded = []
     for token in reader.tokens:
         piece = text[token.start : token.end]
-        if token.piece is Piece.SPACE:
+        if token.sign == " ":
             piece = " "
-        elif token.piece is Piece.WORD and piece.startswith("@"):
+        elif not token.sign and piece.startswith("@"):
             piece = saved[piece[1:]]
         expanded.append(piece)
     return "".join(expanded).strip(" ")
@@ -264,62 +252,61 @@ class _Reader:
             raise FilterError("a quote is not closed", text.rindex('"'), close)
         self.text = text
         self.saved = saved
-        self.tokens = tokens(text)
+        self.tokens = [*tokens(text), Token(_END, len(text), len(text))]
         self.count = count
         self._place = 0
 
     def read(self, depth: int = 0) -> Filter:
         """Parse the whole text, which is nested in ``depth`` parentheses."""
         found = self._filter(depth)
-        if (token := self._next) is not None:
+        if self._next.sign != _END:
             hint = "Take it away, open one before it, or put a text that holds it in quotes."
-            raise FilterError("no parenthesis is open here", token.start, hint)
+            raise FilterError("no parenthesis is open here", self._next.start, hint)
         return found
 
     @property
-    def _next(self) -> Token | None:
-        return self.tokens[self._place] if self._place < len(self.tokens) else None
+    def _next(self) -> Token:
+        return self.tokens[self._place]
 
-    def _take(self, piece: Piece) -> Token | None:
+    def _take(self, sign: str) -> Token | None:
         token = self._next
-        if token is None or token.piece is not piece:
+        if token.sign != sign:
             return None
         self._place += 1
         return token
 
     def _filter(self, depth: int) -> Filter:
         groups = []
-        self._take(Piece.SPACE)
-        while self._next is not None and self._next.piece is not Piece.CLOSE:
+        self._take(" ")
+        while self._next.sign not in (")", _END):
             saved = None
             parts: list[Part] = []
-            while not parts or self._take(Piece.BAR):
-                token = self._next
-                saved = saved or (token if token and self.text[token.start] == "@" else None)
+            while not parts or self._take("|"):
+                if saved is None and self.text.startswith("@", self._next.start):
+                    saved = self._next
                 parts.append(self._part(depth))
             if saved is not None and len(parts) > 1:
                 raise FilterError(_SAVED_ALONE, saved.start, _SAVED_ALONE_HINT)
             groups.append(tuple(parts))
-            token = self._next
-            if not self._take(Piece.SPACE) and token and token.piece is not Piece.CLOSE:
-                raise FilterError("a space or | is missing here", token.start)
+            if not self._take(" ") and self._next.sign not in (")", _END):
+                raise FilterError("a space or | is missing here", self._next.start)
         return Filter(tuple(groups))
 
     def _part(self, depth: int) -> Part:
-        if (word := self._take(Piece.WORD)) is not None:
+        if (word := self._take("")) is not None:
             return self._word(word, depth)
-        if (opened := self._take(Piece.OPEN)) is not None:
+        if (opened := self._take("(")) is not None:
             column = opened.end - 1
             if depth >= DEEPEST:
                 deep = f"parentheses are nested more than {DEEPEST} deep"
                 raise FilterError(deep, column, "Use fewer of them.")
             found = self._filter(depth + 1)
-            if (closed := self._take(Piece.CLOSE)) is None:
+            if (closed := self._take(")")) is None:
                 raise FilterError("a parenthesis is not closed", column, "Close it with ).")
             if not found.groups:
                 raise FilterError("a condition is missing here", closed.start, _hint())
             return Nested(found, negated=opened.end - opened.start > 1)
-        column = self._next.start if self._next else len(self.text)
+        column = self._next.start
         no_spaces = f"No spaces around |: esc|bias. {_hint()}"
         bar = self.text.startswith("|", column) or self.text[:column].endswith("|")
         raise FilterError("a condition is missing here", column, no_spaces if bar else _hint())
@@ -481,10 +468,10 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     start = end = cursor = max(0, min(cursor, len(text)))
     pieces = tokens(text)
     for token in pieces:
-        if token.piece is Piece.WORD and token.start <= cursor <= token.end:
+        if not token.sign and token.start <= cursor <= token.end:
             start = token.start
             end = token.end
-    bars = [token for token in pieces if token.piece is Piece.BAR]
+    bars = [token for token in pieces if token.sign == "|"]
     alone = not any(bar.end == start or bar.start == end for bar in bars)
     # An open quote swallows the words after the cursor; the completion must not replace them.
     end = cursor if text.count('"', start, end) % 2 else end

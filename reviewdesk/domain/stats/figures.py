@@ -159,7 +159,16 @@ class Target(StrEnum):
     ITEMS = "new items"
 
 
-class PanelIntervals(Struct, frozen=True):
+class Rates(Struct, frozen=True):
+    """A rater's rates with 95% intervals about one target, and the share that should pass."""
+
+    accuracy: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    should_pass: Estimate
+
+
+class PanelIntervals(Rates, frozen=True, kw_only=True):
     """The panel's figures with 95% intervals through the draw, all about one target.
 
     If a stratum has no label, a rate is ``None`` between bounds, and the ends of Brier, gap and
@@ -171,9 +180,6 @@ class PanelIntervals(Struct, frozen=True):
     target: Target
     counted: int
     tests: int
-    accuracy: Estimate
-    sensitivity: Estimate
-    specificity: Estimate
     brier: Estimate | None
     gap: Estimate | None
     kappa: Estimate | None

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.stats.correction import RIGHT, WRONG, Cells, Z, rate_or_zero
-from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, Part, Target
+from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, Part, Rates, Target
 from reviewdesk.domain.stats.rates import midp, wilson
 
 if TYPE_CHECKING:
@@ -89,15 +89,6 @@ class Voted(Struct, frozen=True):
     @property
     def labels(self) -> float:
         return self.counted.n if self.spread is None else self.spread.labels
-
-
-class Rates(Struct, frozen=True):
-    """A rater's rates with 95% intervals about one target, and the share that should pass."""
-
-    accuracy: Estimate
-    sensitivity: Estimate
-    specificity: Estimate
-    should_pass: Estimate
 
 
 def stratified_rates(
