@@ -5,8 +5,8 @@ queue of its juror, and the calls to other jurors continue.
 """
 
 import asyncio
-import heapq
 import math
+from bisect import insort
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -58,51 +58,19 @@ Cast: TypeAlias = tuple[T, Call, CanonicalBallot]
 
 
 @dataclass(slots=True, eq=False)
-class _Queue(Generic[T]):
-    """The calls to one juror that wait for their turn or for the time of their next attempt."""
-
-    state: JurorState
-    ready: "list[tuple[int, _Job[T]]]" = field(default_factory=list)
-    later: "list[tuple[float, int, _Job[T]]]" = field(default_factory=list)
-    least: float = math.inf
-    """A lower bound of the time that any of them has left of its deadline."""
-
-    def __len__(self) -> int:
-        return len(self.ready) + len(self.later)
-
-    def put(self, job: "_Job[T]", due: float | None = None) -> None:
-        """Add a call, which is not tried before it is due."""
-        self.least = min(self.least, job.trying.left)
-        if due is None:
-            heapq.heappush(self.ready, (job.number, job))
-        else:
-            heapq.heappush(self.later, (due, job.number, job))
-
-    def take(self, least: float = math.inf) -> "list[_Job[T]]":
-        """Remove and return the calls with less than ``least`` left of their deadline, in order."""
-        every = sorted([(n, job) for _, n, job in self.later] + self.ready)
-        taken = [job for _, job in every if job.trying.left < least]
-        self.ready = [(n, job) for n, job in self.ready if job.trying.left >= least]
-        self.later = [(due, n, job) for due, n, job in self.later if job.trying.left >= least]
-        heapq.heapify(self.ready)
-        heapq.heapify(self.later)
-        self.least = least
-        return taken
-
-
-@dataclass(slots=True, eq=False)
 class _Job(Generic[T]):
     """A call with its purpose, the attempts made so far, and the rest of its deadline.
 
-    Calls that were drawn first are made first.
+    Calls that were drawn first are made first. It is not tried again before it is ``due``.
     """
 
     number: int
     owner: T
     call: Call
-    queue: _Queue[T]
+    state: JurorState
     asking: CallSession
     trying: Trying
+    due: float = -math.inf
     count: int = 0
     last: Exchange | None = None
     _tokens: int = -1
@@ -114,14 +82,14 @@ class _Job(Generic[T]):
         if juror.tpm is None:
             return 0
         if self._tokens < 0:
-            size = len(encoded(payload(self.call, self.queue.state.place)))
+            size = len(encoded(payload(self.call, self.state.place)))
             self._tokens = size // 3 + juror.max_tokens
         return self._tokens
 
     async def once(self, turn: CallTurn) -> CanonicalBallot | Retry:
         """Send one request; return the ballot, or after how long the call may be tried again."""
         asking = self.asking
-        state = self.queue.state
+        state = self.state
         call = self.call
         dropped = asking.dropped(state.place, call.juror.model)
         sent = optional(call, state.place) - dropped
@@ -153,8 +121,8 @@ class _Job(Generic[T]):
     async def _exchange(self, dropped: frozenset[str]) -> Exchange:
         asking = self.asking
         clock = asking.clock
-        place = self.queue.state.place
-        key = self.queue.state.key
+        place = self.state.place
+        key = self.state.key
         seconds = min(self.call.juror.timeout, self.trying.left)
         started = clock.monotonic()
         least = 0.0
@@ -202,7 +170,8 @@ class CallRunner(Generic[T]):
     look: Callable[[], None] | None = None
     idle: float = 0.0
     """Seconds in which every call waited."""
-    _queues: dict[JurorState, _Queue[T]] = field(default_factory=dict)
+    _waiting: dict[JurorState, list[_Job[T]]] = field(default_factory=dict)
+    """The calls to each juror that wait for their turn or their next attempt, in order."""
     _running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = field(
         default_factory=dict
     )
@@ -236,12 +205,13 @@ class CallRunner(Generic[T]):
                 if job is None:
                     continue
                 outcome = self._running.pop(job).result()
-                self._at_host[job.queue.state.place.host] -= 1
+                self._at_host[job.state.place.host] -= 1
                 if outcome is None:
                     self._is_stopped = True
                 elif isinstance(outcome, Retry):
                     now = self.asking.clock.monotonic()
-                    job.queue.put(job, now + outcome.after if outcome.after else None)
+                    job.due = now + outcome.after if outcome.after else -math.inf
+                    insort(self._waiting[job.state], job, key=lambda one: one.number)
                 else:
                     yield job.owner, job.call, outcome
         finally:
@@ -253,41 +223,38 @@ class CallRunner(Generic[T]):
     def pauses(self) -> tuple[tuple[ModelPause, int], ...]:
         """Return the pauses that calls wait for, and how many calls wait for each."""
         found: dict[str, tuple[ModelPause, int]] = {}
-        for queue in self._queues.values():
-            pause = queue.state.limit.pause()
-            if pause is not None and len(queue):
-                place = f"{queue.state.place.host} {pause.model}"
+        for state, jobs in self._waiting.items():
+            pause = state.limit.pause()
+            if pause is not None and jobs:
+                place = f"{state.place.host} {pause.model}"
                 waiting = found[place][1] if place in found else 0
-                found[place] = pause, waiting + len(queue)
+                found[place] = pause, waiting + len(jobs)
         return tuple(found.values())
 
     def _count(self) -> int:
-        return sum(map(len, self._queues.values()))
+        return sum(map(len, self._waiting.values()))
 
     # Calls that are not made
 
     def _given_up(self) -> Iterator[Cast[T]]:
         """Yield the waiting calls that will not be made, each with a ballot that says why."""
-        for queue in list(self._queues.values()):
-            if self._is_stopped or not len(queue):
+        for state, jobs in list(self._waiting.items()):
+            if self._is_stopped or not jobs:
                 continue
-            state = queue.state
-            now = self.asking.clock.monotonic()
             ends = self.asking.set_aside_at(state)
-            if ends is not None and ends <= now + TICK:
+            if ends is not None and ends <= self.asking.clock.monotonic() + TICK:
                 self.asking.set_aside(state)
-            if (why := state.stopped) is not None:
-                for job in queue.take():
-                    yield job.owner, job.call, job.failed(why)
-                continue
             pause = state.limit.pause()
-            if pause is None or not pause.is_named or pause.left <= queue.least + TICK:
-                continue
-            asked = f"{pause.model} at {state.place.host} asks to wait {math.ceil(pause.left)} s"
-            for job in queue.take(pause.left - TICK):
-                text = f"{asked}, and the ballot's deadline leaves {job.trying.left:.0f} s"
-                fault = Fault(Status.ERROR, RATE_LIMITED, text)
-                yield job.owner, job.call, job.failed(fault)
+            named = pause.left - TICK if pause is not None and pause.is_named else 0.0
+            for job in [one for one in jobs if state.stopped or one.trying.left < named]:
+                why = state.stopped
+                if why is None:
+                    asked = f"{state.limit.model} at {state.place.host} asks to wait"
+                    left = f"and the ballot's deadline leaves {job.trying.left:.0f} s"
+                    text = f"{asked} {math.ceil(named)} s, {left}"
+                    why = Fault(Status.ERROR, RATE_LIMITED, text)
+                jobs.remove(job)
+                yield job.owner, job.call, job.failed(why)
 
     # Calls that begin
 
@@ -299,19 +266,19 @@ class CallRunner(Generic[T]):
             return False
         if found := self._startable():
             job, turn = found
-            self._at_host[job.queue.state.place.host] += 1
+            self._at_host[job.state.place.host] += 1
             task = self._running[job] = asyncio.create_task(self._attempt(job, turn))
             task.add_done_callback(lambda _: self._news.put_nowait(job))
             return True
-        most = MOST_WAITING if any(not len(one) for one in self._queues.values()) else FEW_WAITING
+        most = FEW_WAITING if all(self._waiting.values()) else MOST_WAITING
         drawn = await self.draw(free) if self._count() < most else None
         if drawn is None:
             return False
         for owner, call in drawn:
             state = await asking.state(call.juror)
-            queue = self._queues.setdefault(state, _Queue(state))
             trying = Trying(asking.deadline(call.juror))
-            queue.put(_Job(next(self._numbers), owner, call, queue, asking, trying))
+            job = _Job(next(self._numbers), owner, call, state, asking, trying)
+            self._waiting.setdefault(state, []).append(job)
         await asyncio.sleep(0)  # a long row of cases must not hold up open calls
         return True
 
@@ -319,29 +286,24 @@ class CallRunner(Generic[T]):
         """Take the first call that its limits admit; note when the others may be tried again."""
         self._due = math.inf
         now = self.asking.clock.monotonic()
-        for queue in self._queues.values():
-            while queue.later and queue.later[0][0] <= now + TICK:
-                _, number, job = heapq.heappop(queue.later)
-                heapq.heappush(queue.ready, (number, job))
-        queues = [queue for queue in self._queues.values() if queue.ready]
-        for queue in sorted(queues, key=lambda queue: queue.ready[0][0]):
-            state = queue.state
-            job = queue.ready[0][1]
+        first = []
+        for state, jobs in self._waiting.items():
+            ready = [job for job in jobs if job.due <= now + TICK]
             # While many calls to a juror wait for their next attempt, no further ones begin.
-            if len(queue.later) >= self.asking.concurrency:
-                continue
-            if self._at_host[state.place.host] >= self.asking.per_host:
-                continue
-            found = state.limit.enter(job.call.juror, job.tokens, self._changed)
+            is_held = len(jobs) - len(ready) >= self.asking.concurrency
+            if ready and not is_held and self._at_host[state.place.host] < self.asking.per_host:
+                first.append(ready[0])
+        for job in sorted(first, key=lambda one: one.number):
+            found = job.state.limit.enter(job.call.juror, job.tokens, self._changed)
             if isinstance(found, CallTurn):
-                heapq.heappop(queue.ready)
+                self._waiting[job.state].remove(job)
                 return job, found
             self._due = min(self._due, now + found)
         return None
 
     async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
         """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
-        state = job.queue.state
+        state = job.state
         meter = self.meter
         call = job.call
         try:
@@ -374,10 +336,10 @@ class CallRunner(Generic[T]):
         # A waiting call may be tried again, if there is a place, or is given up.
         is_full = len(self._running) >= self.asking.concurrency
         due = math.inf if is_full else self._due
-        for queue in self._queues.values():
-            if queue.later and not is_full:
-                due = min(due, queue.later[0][0])
-            if len(queue) and (ends := self.asking.set_aside_at(queue.state)) is not None:
+        for state, jobs in self._waiting.items():
+            if not is_full:
+                due = min([due, *(job.due for job in jobs if job.due > began + TICK)])
+            if jobs and (ends := self.asking.set_aside_at(state)) is not None:
                 due = min(due, ends)
         if self.look is not None and due < math.inf:
             due = min(due, began + LOOK)
