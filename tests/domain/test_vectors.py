@@ -86,8 +86,9 @@ def _label_row(given: Input) -> object:
     decision = Decision.PASS if given["verdict_pass"] else Decision.FAIL
     truth = Truth.PASS if given["human_pass"] else Truth.FAIL
     row = placed(0, 0, truth, decision=decision, stated_score=given["score"])
-    [sure] = LabelColumns.of_rows([row]).confidences("support", scores_stated=True)
-    return {"confidence": sure, "correct": row.correct}
+    columns = LabelColumns.of_rows([row])
+    [sure] = columns.confidences("support", scores_stated=True)
+    return {"confidence": sure, "correct": bool(columns.right[0])}
 
 
 def _judge(given: Input) -> tuple[float, float]:

@@ -257,10 +257,6 @@ class LabelledRow(Struct, frozen=True):
         """Whether the panel decided, but the label says neither pass nor fail: a non-response."""
         return self.judged and self.truth in (Truth.UNSURE, Truth.DISPUTED)
 
-    @property
-    def correct(self) -> bool:
-        return str.__eq__(self.decision or "", self.truth)
-
 
 class RunFigures(Struct, frozen=True):
     """The facts of a whole run that calibration needs."""
