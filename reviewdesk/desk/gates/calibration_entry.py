@@ -18,7 +18,6 @@ from reviewdesk.domain.gates.expect import (
     EntryResult,
     Expectation,
     Finding,
-    FindingTally,
     GateQuestion,
     GateStatus,
     TargetValue,
@@ -111,8 +110,7 @@ def entry_result(
     With a ``report``, the entry's labels are joined to it, and its panel is checked. Counts and
     rates that the suite states belong to the panel that was labelled, and are then not used.
     """
-    tally = FindingTally()
-    problem = ""
+    result = EntryResult(gate.name, EntryKind.CALIBRATION, gate.source)
     found = None
     other = False
     honest = Estimate(None)
@@ -126,10 +124,10 @@ def entry_result(
             found = _of_file(gate, folder) if gate.run is None else _of_run(gate, open_desk)
             other = _is_other_set(suite, gate, found)
     except SuiteError as error:
-        problem = str(error)
+        result.error = str(error)
     except ReviewDeskError as error:
         what = f"{'labels' if gate.run is None else 'run'}: {error.message}"
-        problem = str(SuiteError(suite, gate.source_line, what, error.hint))
+        result.error = str(SuiteError(suite, gate.source_line, what, error.hint))
     else:
         own = such_items(found.rows, found.line, found.fit, found.intervals)
         others = [such_items(one, measure(one, None), fit(one), None) for one in found.others]
@@ -146,30 +144,20 @@ def entry_result(
             by_default=gate.by_default,
             of_run=found.of_run,
         )
-        tally.add(hold(one, judge.read(one.target)) for one in found.expect)
-    joined = found.joined if found else None
-    if joined and not problem:
-        tally.add(joined.changes)
-    nothing = ("no check could be made",) if tally.status is GateStatus.SKIP else ()
-    return EntryResult(
-        name=gate.name,
-        kind=EntryKind.CALIBRATION,
-        source=gate.source,
-        case=None,
-        status=GateStatus.FAIL if problem else tally.status,
-        counts=tally.counts,
-        units=tally.units,
-        origins=tally.origins,
-        findings=tuple(tally.findings),
-        notes=_notes(gate, found, honest, other=other) if found and not problem else (),
-        error=problem,
-        design=found.calibration.design if found else None,
-        representative=found.representative if found else None,
-        doubts=_doubts(gate, found, tally.findings, other=other) if found else (),
-        short=(*joined.short, *nothing) if joined else (),
-        join=joined.counts if joined else None,
-        question=_question(gate, found),
-    )
+        result.add(hold(one, judge.read(one.target)) for one in found.expect)
+        result.notes = _notes(gate, found, honest, other=other)
+        if found.joined:
+            result.add(found.joined.changes)
+    result.question = _question(gate, found)
+    if found is not None:
+        result.design = found.calibration.design
+        result.representative = found.representative
+        result.doubts = _doubts(gate, found, result.findings, other=other)
+    if found is not None and found.joined:
+        nothing = ("no check could be made",) if result.status is GateStatus.SKIP else ()
+        result.short = (*found.joined.short, *nothing)
+        result.join = found.joined.counts
+    return result
 
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:

@@ -177,7 +177,6 @@ class JoinedReport(Struct, frozen=True):
     """
 
     made: LabelledRows
-    drawn: bool
     counts: JoinCounts
     passed: int
     decided: int
@@ -262,7 +261,6 @@ def joined_report(
         )
     return JoinedReport(
         made=made,
-        drawn=labels.drawn,
         counts=found.counts,
         passed=totals.passed,
         decided=totals.passed + totals.failed,

@@ -17,14 +17,7 @@ from reviewdesk.desk.gates.new_report import (
     older_panels,
 )
 from reviewdesk.desk.loading import LoadOptions
-from reviewdesk.domain.gates.expect import (
-    EntryKind,
-    EntryResult,
-    FindingTally,
-    GateStatus,
-    SuiteResult,
-    hold,
-)
+from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, SuiteResult, hold
 from reviewdesk.domain.gates.targets import JuryReadings
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import Verdict, stored_body, verdict_reader
@@ -82,10 +75,10 @@ def hold_juries(
             for entry in same:
                 what = "report" if entry.gate.report is not None else "run"
                 text = f"{what}: {error.message}"
-                entry.error = str(SuiteError(entry.suite, entry.gate.source_line, text, error.hint))
+                entry.finish(str(SuiteError(entry.suite, entry.gate.source_line, text, error.hint)))
         else:
             for entry in same:
-                entry.settle()
+                entry.finish(entry.case_problem())
 
 
 def _of_run(desk: Desk, name: str | None) -> Iterator[Verdict]:
@@ -101,10 +94,9 @@ class JuryEntry:
 
     suite: str
     gate: JuryGate
-    tally: FindingTally
-    report: str | None = None
-    """The name of the new report that is checked in place of what the entry names."""
-    error: str = ""
+    result: EntryResult
+    replaced: bool
+    """Whether a new report is checked in place of what the entry names."""
     named: list[str] = field(default_factory=list)
     """The ids of the first few verdicts that match the case."""
     matches: int = 0
@@ -119,20 +111,16 @@ class JuryEntry:
                 self.named.append(verdict.id)
             if self.matches > 1:
                 return
-        self.tally.add(
+        self.result.add(
             hold(one, jury.read(one.target), verdict.id, verdict.test) for one in self.gate.expect
         )
 
-    @property
-    def source(self) -> str:
-        return self.report or self.gate.source
-
-    def settle(self) -> None:
-        """Set the entry's error unless its case matched exactly one of all verdicts."""
+    def case_problem(self) -> str:
+        """Return an error unless the entry's case matched exactly one of all verdicts."""
         if self.gate.case is None or self.matches == 1:
-            return
+            return ""
         case = show_line(self.gate.case, 120)
-        source = show_line(self.source, 120)
+        source = show_line(self.result.source, 120)
         if self.matches:
             some = ", ".join(f'"{show_line(name, 80)}"' for name in self.named)
             problem = f'case: "{case}" names {self.matches} verdicts of {source}: {some}'
@@ -140,31 +128,21 @@ class JuryEntry:
         else:
             problem = f'case: no verdict of {source} has the id or test "{case}"'
             hint = "Give an id or a test as the report has it."
-        self.error = str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
+        return str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
 
-    def result(self) -> EntryResult:
-        held = FindingTally() if self.error else self.tally
-        replaced = (
-            () if self.report is None else (f"in place of {show_line(self.gate.source, 120)}",)
-        )
-        nothing = () if sum(held.counts.values()) or self.error else ("there are no verdicts",)
+    def finish(self, error: str) -> None:
+        """Complete the result after the last verdict; with an error, nothing was checked."""
+        made = self.result
+        if error:
+            self.result = EntryResult(made.name, made.kind, made.source, made.case, error=error)
+        elif not sum(made.counts.values()):
+            made.notes = ("there are no verdicts",)
         # Without a verdict nothing can fail, whatever the entry expects.
-        empty = held.status is GateStatus.SKIP and (self.report is not None or bool(nothing))
-        unshown = ("no check could be made",) if empty else ()
-        return EntryResult(
-            name=self.gate.name,
-            kind=EntryKind.JURY,
-            source=self.source,
-            case=self.gate.case,
-            status=GateStatus.FAIL if self.error else held.status,
-            counts=held.counts,
-            units=held.units,
-            origins=held.origins,
-            findings=tuple(held.findings),
-            notes=(*replaced, *nothing),
-            error=self.error,
-            short=unshown,
-        )
+        if (error or made.status is GateStatus.SKIP) and (self.replaced or made.notes):
+            self.result.short = ("no check could be made",)
+        if self.replaced:
+            replaced = f"in place of {show_line(self.gate.source, 120)}"
+            self.result.notes = (replaced, *self.result.notes)
 
 
 def run_suite(
@@ -207,7 +185,12 @@ def run_suite(
                 )
             new.older = tuple(older_panels(against, options))
         juries = {
-            at: JuryEntry(suite.file, gate, FindingTally(keep), name)
+            at: JuryEntry(
+                suite.file,
+                gate,
+                EntryResult(gate.name, EntryKind.JURY, name or gate.source, gate.case, keep),
+                replaced=new is not None,
+            )
             for at, gate in enumerate(suite.entries)
             if isinstance(gate, JuryGate)
         }
@@ -215,7 +198,7 @@ def run_suite(
         return SuiteResult(
             suite.file,
             tuple(
-                juries[at].result()
+                juries[at].result
                 if isinstance(gate, JuryGate)
                 else entry_result(suite.file, gate, folder, open_desk, new)
                 for at, gate in enumerate(suite.entries)

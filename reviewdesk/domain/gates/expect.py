@@ -228,31 +228,6 @@ def _zero_counts() -> dict[GateStatus, int]:
     return dict.fromkeys(GateStatus, 0)
 
 
-class FindingTally(Struct):
-    """Counts the findings of an entry and keeps ``keep`` of each status, or all if ``None``."""
-
-    keep: int | None = None
-    counts: dict[GateStatus, int] = field(default_factory=_zero_counts)
-    units: dict[GateStatus, int] = field(default_factory=_zero_counts)
-    origins: dict[Origin, int] = {}
-    findings: list[Finding] = []
-
-    def add(self, found: Iterable[Finding]) -> None:
-        statuses = []
-        for one in found:
-            statuses.append(one.status)
-            self.counts[one.status] += 1
-            if (origin := one.reading.origin) is not None:
-                self.origins[origin] = self.origins.get(origin, 0) + 1
-            if self.keep is None or self.counts[one.status] <= self.keep:
-                self.findings.append(one)
-        self.units[overall(statuses)] += 1
-
-    @property
-    def status(self) -> GateStatus:
-        return overall(status for status, count in self.counts.items() if count)
-
-
 class EntryKind(StrEnum):
     """What an entry of a suite checks."""
 
@@ -272,22 +247,22 @@ class GateQuestion(Struct, frozen=True):
     level: float = 0.95
 
 
-class EntryResult(Struct, frozen=True):
+class EntryResult(Struct):
     """The result of one entry: ``counts`` counts its checks by status, ``units`` its verdicts.
 
     ``origins`` counts stated and recomputed values; ``source`` is as the suite names it. An
-    ``error`` means that the entry could not be checked.
+    ``error`` means that the entry could not be checked. Of each status, ``keep`` findings are kept.
     """
 
     name: str
     kind: EntryKind
     source: str
-    case: str | None
-    status: GateStatus
-    counts: dict[GateStatus, int]
-    units: dict[GateStatus, int]
-    origins: dict[Origin, int]
-    findings: tuple[Finding, ...]
+    case: str | None = None
+    keep: int | None = None
+    counts: dict[GateStatus, int] = field(default_factory=_zero_counts)
+    units: dict[GateStatus, int] = field(default_factory=_zero_counts)
+    origins: dict[Origin, int] = {}
+    findings: list[Finding] = []
     notes: tuple[str, ...] = ()
     error: str = ""
     design: str | None = None
@@ -299,6 +274,23 @@ class EntryResult(Struct, frozen=True):
     """The reasons why a new report says too little about its panel, whatever the checks found."""
     join: JoinCounts | None = None
     question: GateQuestion | None = None
+
+    def add(self, found: Iterable[Finding]) -> None:
+        """Count the findings of one verdict, or of a judge."""
+        statuses = []
+        for one in found:
+            statuses.append(one.status)
+            self.counts[one.status] += 1
+            if (origin := one.reading.origin) is not None:
+                self.origins[origin] = self.origins.get(origin, 0) + 1
+            if self.keep is None or self.counts[one.status] <= self.keep:
+                self.findings.append(one)
+        self.units[overall(statuses)] += 1
+
+    @property
+    def status(self) -> GateStatus:
+        found = overall(status for status, count in self.counts.items() if count)
+        return GateStatus.FAIL if self.error else found
 
 
 class SuiteResult(Struct, frozen=True):

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.gates.expect import (
+    EntryKind,
+    EntryResult,
     Expectation,
     Finding,
-    FindingTally,
     GateStatus,
     LimitCheck,
     Matcher,
@@ -81,7 +82,7 @@ UNITS = st.lists(st.lists(st.sampled_from([P, F, S]), max_size=4), max_size=12)
 
 @given(UNITS, st.none() | st.integers(0, 3))
 def test_a_tally_counts_all_and_keeps_some(units: list[list[GateStatus]], keep: int | None) -> None:
-    tally = FindingTally(keep)
+    tally = EntryResult("e", EntryKind.JURY, "r", None, keep)
     for unit in units:
         tally.add(map(finding, unit))
     flat = [status for unit in units for status in unit]
