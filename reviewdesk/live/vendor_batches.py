@@ -199,9 +199,6 @@ MOST_BYTES: Final = 15_000_000
 SETTLED: Final = 60.0
 """Seconds after which a batch that the vendor does not list counts as never accepted."""
 
-_NEVER_TAKEN: Final = "never taken"
-"""Replaces the answers of a batch that the vendor does not have."""
-
 
 def call_id(key: str, nonce: str) -> str:
     """Return the id of a call in a batch: at most 64 letters and digits, and used only once."""
@@ -230,8 +227,9 @@ class BatchTransport:
     _chunks: dict[int, dict[str, Call]] = field(default_factory=dict)
     """The collected calls of each seat by key, and the ``_sizes`` of their requests in bytes."""
     _sizes: Counter[int] = field(default_factory=Counter)
-    _answers: dict[str, dict[str, BatchAnswer] | str | None] = field(default_factory=dict)
-    _ids: dict[str, str] = field(default_factory=dict)
+    _jobs: dict[str, VendorJob | None] = field(default_factory=dict)
+    """The known batches as the vendor states them, by name; ``None`` if it never took one."""
+    _answers: dict[str, dict[str, BatchAnswer]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._known = tuple(self.store.batches.values())
@@ -244,24 +242,21 @@ class BatchTransport:
         batch or an answer cannot be stored.
         """
         batch = self._held.get(call.key)
-        found: dict[str, BatchAnswer] | str | None = _NEVER_TAKEN
-        if batch is not None:
-            if batch.name not in self._answers:
-                self._answers[batch.name] = await self._fetch(batch, call)
-            found = self._answers[batch.name]
-        if batch is None or found == _NEVER_TAKEN:
+        if batch is not None and batch.name not in self._jobs:
+            self._jobs[batch.name] = await self._fetch(batch, call)
+        job = None if batch is None else self._jobs[batch.name]
+        if batch is None or job is None:
             await self._collect(call)
             return None
-        if found is None:
+        if not job.has_ended:
             self.waiting += 1
             return None
         nonce = batch.nonces[call.key]
         if stored is not None and stored.nonce == nonce:
             return stored
-        why = found if isinstance(found, str) else "the batch ended without an answer to this call"
+        why = "the batch ended without an answer to this call" if job.results else job.problem
         answer = BatchAnswer(problem=f"batch_ended: {why}")
-        if isinstance(found, dict):
-            answer = found.pop(call_id(call.key, nonce), answer)
+        answer = self._answers.get(batch.name, {}).pop(call_id(call.key, nonce), answer)
         hidden = self.asking.redactor
         exchange = Exchange(
             call=call.key,
@@ -273,7 +268,7 @@ class BatchTransport:
             body=hidden.text(answer.body),
             headers={
                 "content-type": "application/json",
-                BATCH_HEADER: hidden.text(self._ids[batch.name]),
+                BATCH_HEADER: hidden.text(job.id),
             },
             problem=hidden.text(answer.problem) if answer.problem else None,
         )
@@ -289,31 +284,32 @@ class BatchTransport:
         """Drop the finished batches, after every call of the run was handed over."""
         await self.store.settled()
         for batch in self._known:
-            if batch.name not in self._answers:
+            if batch.name not in self._jobs:
                 self.asking.noted(f"a batch of {batch.juror}: no case of this run waits for it")
-            if self._answers.get(batch.name, "") is not None:
+            job = self._jobs.get(batch.name)
+            if job is None or job.has_ended:
                 self.store.keep_batch(batch, is_over=True)
 
     # Fetching
 
-    async def _fetch(self, batch: VendorBatch, call: Call) -> dict[str, BatchAnswer] | str | None:
-        """Return a batch's answers, or the reason why it has none; ``None`` while it is pending."""
+    async def _fetch(self, batch: VendorBatch, call: Call) -> VendorJob | None:
+        """Return a batch as it stands, and keep its answers; ``None`` if it was never taken."""
         client = BatchClient(call.juror, self.asking)
+        waits = VendorJob(batch.id or "")
         try:
             job = await (client.look_up(batch.id) if batch.id else self._find(batch, client))
-            if job is None and batch.id is None:
-                passed = self.asking.clock.now() - datetime.fromisoformat(batch.at)
-                return _NEVER_TAKEN if passed.total_seconds() >= SETTLED else None
-            self._ids[batch.name] = (job and job.id) or batch.id or ""
-            if job is None:
-                return "the vendor does not know the batch any more"
-            if not job.has_ended:
-                return None
-            found = await client.answers(job)
+            if job is not None and job.has_ended:
+                self._answers[batch.name] = await client.answers(job)
         except TransportError as problem:
             self.asking.noted(f"the batch of {batch.juror} cannot be fetched: {problem.message}")
-            return None
-        return found if job.results else self.asking.redactor.text(job.problem)
+            return waits
+        if job is not None:
+            return job
+        if batch.id:
+            gone = "the vendor does not know the batch any more"
+            return replace(waits, has_ended=True, problem=gone)
+        passed = self.asking.clock.now() - datetime.fromisoformat(batch.at)
+        return None if passed.total_seconds() >= SETTLED else waits
 
     async def _find(self, batch: VendorBatch, client: BatchClient) -> VendorJob | None:
         """Return the vendor's batch with our name, or a nameless one with our answers.
@@ -322,7 +318,9 @@ class BatchTransport:
         not created before it, and that has not ended, if any.
         """
         candidates = []
-        known = {one.id for one in self.store.batches.values()} | set(self._ids.values())
+        known = {one.id for one in self.store.batches.values()} | {
+            job.id for job in self._jobs.values() if job
+        }
         begun = datetime.fromisoformat(batch.at).timestamp() - SETTLED
         async for job in client.jobs():
             if job.name == batch.name:
