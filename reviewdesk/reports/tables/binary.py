@@ -150,7 +150,8 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
                 if above and number >= at and (named := section_of(texts, names)) is not None:
                     above = named or above
                     continue
-                if number >= at + lines and any(cell is not None for cell in cells):
+                again = [None if one is None else on_a_line(str(one)) for one in cells]
+                if number >= at + lines and any(again) and again != [*names]:
                     yield number, (above or title, *cells) if keyed else cells
     except Exception as error:
         raise _damaged("xlsx", error, fail) from error
@@ -213,5 +214,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
+        if value and all(type(one) is tuple and type(one[0]) is str for one in value):
+            return {key: _plain(one) for key, one in value}  # Arrow's maps are lists of pairs
         return [_plain(one) for one in value]
     return value

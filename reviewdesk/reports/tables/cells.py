@@ -182,7 +182,8 @@ def _plain(column: str) -> str:
 TOTALS = (
     r"average|averages|avg\.?|mean|median|totals?|grand total|sum|overall|pass rate|pass %|% pass"
     r"|accuracy|consensus|majority|aggregate|sd|std|stdev|std dev|min|max|count|summe|gesamt"
-    r"|mittelwert|mittel|durchschnitt|moyenne|total général|promedio|media"
+    r"|mittelwert|mittel|durchschnitt|moyenne|total général|promedio|media|média"
+    r"|gemiddeld\w*|totaal|średnia|suma|razem|ortalama|toplam|gennemsnit|genomsnitt|平均|合計|合计|总计|평균|합계"
 )
 """The names of rows and columns that sum up others."""
 _IN_BRACKETS = re.compile(r"(?:\s*\([^()]*\)|/v\d+)\Z")

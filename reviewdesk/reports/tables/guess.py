@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from os.path import commonprefix
 
 from msgspec import Struct, convert
@@ -17,6 +18,7 @@ from reviewdesk.reports.tables.cells import (
     Cells,
     is_computed,
     is_criterion,
+    is_missing,
     likely_number,
     name,
     parsed,
@@ -294,7 +296,7 @@ class Guesser(TableShapes):
         person = of_people([row.cells for row in self.sample])
         found = [{"by": judge, **person}] if person else []
         named = self.said_in([judge]) if judge in self.columns else set()
-        sums = sorted(filter(SUMS.search, named))
+        sums = sorted(one for one in named if SUMS.search(one) and not is_criterion(one))
         if len(sums) < len(named) - 1:
             note = f"rows of {listed(sums)}, which sum up the judges, are not read"
             found += [{"where": {judge: sums}, "as": "nothing", "note": note}] if sums else []
@@ -535,7 +537,8 @@ class Guesser(TableShapes):
         hint = "If each column is a judge, name them with --judge-columns; if each asks another"
         hint += f" question, with --criteria-columns: reviewdesk open {self.command}"
         hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
-        hint += "" if asked or len(judges) < 2 else _deciding([*map(self.cells, judges)])
+        scale = made.scale or usual_scale(chain.from_iterable(map(self.cells, judges)))
+        hint += _deciding(scale, several=not asked and len(judges) > 1)
         return _unsure(made, problem, hint, *judges)
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
@@ -576,17 +579,22 @@ def _are_sure(judges: Sequence[str]) -> bool:
 _SCALES = ((0, 1), (1, 5), (0, 5), (1, 10), (0, 10), (0, 100))
 
 
-def _deciding(columns: Sequence[Sequence[object]]) -> str:
-    """Return the options by which columns of judges decide, with the usual scale of scores."""
-    rule = " --strategy majority"
-    scores = [likely_number(cell) for column in columns for cell in column]
+def usual_scale(cells: Iterable[object]) -> tuple[int, int] | None:
+    """Return the narrowest usual scale of some scores, or None if they are not all numbers."""
+    scores = [likely_number(cell) for cell in cells if not is_missing(cell)]
     numbers = [score for score in scores if score is not None]
     if not numbers or len(numbers) < len(scores):
-        return rule
-    for low, high in _SCALES:
-        if low <= min(numbers) and max(numbers) <= high:
-            return f"{rule}{f' --scale {low}..{high}' * (high > 1)} --threshold 0.5"
-    return rule
+        return None
+    fits = (one for one in _SCALES if one[0] <= min(numbers) and max(numbers) <= one[1])
+    return next(fits, None)
+
+
+def _deciding(scale: Sequence[float] | None, *, several: bool) -> str:
+    """Return the options by which a score decides, and several judges of one question do."""
+    low, high = scale or (0, 1)
+    stated = f" --scale {low:g}..{high:g}" * ((low, high) != (0, 1))
+    threshold = " --threshold 0.5" * bool(stated or (several and scale))
+    return " --strategy majority" * several + stated + threshold
 
 
 def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:

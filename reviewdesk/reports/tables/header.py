@@ -148,8 +148,7 @@ def count_up(numbers: Sequence[str]) -> bool:
 
 _Row = TypeVar("_Row", bound=tuple[Any, Mapping[str, Any], str])
 
-_TOTAL = re.compile(rf"\s*(?:{TOTALS})[^\w.%]*\Z", re.IGNORECASE)
-_SUMMED = re.compile(rf"(?:.*\s)?(?:{TOTALS})\b", re.IGNORECASE)
+_TOTAL = re.compile(rf"(?:.*\s)?(?:{TOTALS})\b[^\w.%]*(?:\(.*\))?\s*\Z", re.IGNORECASE)
 _FOOTNOTE = re.compile(
     r"\s*(?:[*†‡^]|\(\d(?:\)|.* rows?\)\Z)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)",
     re.IGNORECASE,
@@ -160,36 +159,65 @@ def without_totals(rows: Iterator[_Row], tally: ImportTally) -> Iterator[_Row]:
     """Yield rows without the last ones that sum up or explain a sheet, and note their number."""
     held: list[_Row] = []
     above: list[Any] = []
+    filled = 0
     for row in rows:
         cells = [one for key, one in row[1].items() if key != "@key"]
+        # The last rows have fewer cells than those above, or fill one with what they are.
         first = next(filter(None, cells), None)
-        if type(first) is str:
-            sums = (_TOTAL if cells[0] else _SUMMED).match(first) and not row[2]
-            explains = _FOOTNOTE.match(first)
-            fewer = not row[2] and sum(map(bool, cells)) < sum(map(bool, above))
-            if sums or explains or held or fewer:
-                rest = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
-                summed = all(map(is_answer, map(with_decimal_point, rest[1:])))
-                sums = summed and (sums or (fewer and _looks_otherwise(cells, above)))
-                alone = not rest[1:] and (explains or (held and " " in first))
-                if sums or alone or (explains and row[2]):
-                    held.append(row)
-                    continue
-        if held:
+        now = sum(map(bool, cells))
+        if held or now < filled or row[2] or (type(first) is str and _TOTAL.match(first)):
+            # A comma in a footnote makes two cells of it.
+            cut = bool(row[2]) and _FOOTNOTE.match(str(first or ""))
+            if cut or _sums_up(cells, above) or _explains(cells, above):
+                held.append(row)
+                continue
             yield from held
             held.clear()
         above = cells
+        filled = now
         yield row
     if held:
         tally.notes.append(f"rows of totals and footnotes at the end are left out ({len(held)}x)")
 
 
-def _looks_otherwise(cells: Sequence[Any], above: Sequence[Any]) -> bool:
-    """Return True if a row has numbers below words or shares below numbers, and no texts."""
-    pairs = [*zip(cells, above, strict=False)][1:]
-    kinds = {(_kind(one), _kind(two)) for one, two in pairs}
-    other = kinds & {("number", "word"), ("share", "word"), ("share", "number")}
-    return bool(other) and ("", "text") in kinds
+def _sums_up(cells: Sequence[Any], above: Sequence[Any]) -> bool:
+    """Return True if a row holds numbers that sum up those above, and does not name an item.
+
+    Its name is a word for sums, or is unlike the names above while the texts are empty.
+    """
+    rest = [one for one in cells if isinstance(one, str) and one.strip()]
+    label = next((one for one in rest if not is_answer(with_decimal_point(one))), "")
+    others = [*rest]
+    if label:
+        others.remove(label)
+    numbers = all(is_answer(with_decimal_point(one)) for one in others)
+    pairs = [*zip(cells, above, strict=False)]
+    texts = [mine for mine, one in pairs if _kind(one) == "text" and one is not above[0]]
+    count = sum(map(bool, cells)) - bool(label)
+    if not numbers or not count:
+        return False
+    shared = {(_kind(mine), _kind(one)) for mine, one in pairs[1:]}
+    other = shared & {("number", "word"), ("share", "word"), ("share", "number")}
+    unlike = not above or _shape(label) != _shape(above[0])
+    return bool(_TOTAL.match(label)) or (
+        unlike and bool(texts) and not any(texts) and (bool(other) or len(texts) > 1)
+    )
+
+
+def _explains(cells: Sequence[Any], above: Sequence[Any]) -> bool:
+    """Return True if a row holds a footnote alone, which is unlike the cell above it."""
+    filled = [(at, one) for at, one in enumerate(cells) if one not in (None, "")]
+    if len(filled) != 1 or not isinstance(filled[0][1], str):
+        return False
+    at, text = filled[0]
+    if _FOOTNOTE.match(text):
+        return True
+    known = above[at] if at < len(above) else None
+    return " " in text.strip() and known not in (None, "") and _kind(known) != _kind(text)
+
+
+def _shape(cell: Any) -> str:
+    return _DIGIT.sub("0", str(cell or "").strip())
 
 
 def _kind(cell: Any) -> str:
@@ -197,4 +225,10 @@ def _kind(cell: Any) -> str:
         return "share" if cell else ""
     if likely_number(with_decimal_point(cell)) is not None:
         return "number"
-    return "word" if is_answer(cell) else "text"
+    if is_answer(cell):
+        return "word"
+    return "text" if " " in str(cell).strip() or len(str(cell)) > _LONGEST_NAME else "name"
+
+
+_LONGEST_NAME = 24
+"""The most characters of a name without blanks; in some scripts a text has none."""

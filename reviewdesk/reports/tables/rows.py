@@ -44,7 +44,7 @@ _TEXTS = frozenset({"input", "output", "human", "reference"})
 """Roles that tell the names of columns from those of rows."""
 _MOST_COLUMNS = 1000
 _BLOCK = 1 << 18
-_DELIMITERS = (",", ";", "\t", "|")
+_DELIMITERS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")
 _SYNTAX_ERRORS = {
     "unexpected end": ("opens a quote that does not end", 'Write a quote inside quotes as "".'),
     "new-line char": ("contains a carriage return outside quotes", "End lines with LF or CRLF."),
@@ -403,7 +403,8 @@ def _data_key(document: Cells) -> str:
 def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if orient == "split":
         data = document[_data_key(document)]
-        columns = [str(column) for column in document.get("columns", data[0])]
+        columns = ["_".join(map(str, one)) if isinstance(one, list) else str(one)
+                   for one in document.get("columns", data[0])]  # fmt: skip
         index = document.get("index")
         labels = index if isinstance(index, list) and index[:2] not in ([0], [0, 1]) else ()
         for number, cells in enumerate(data if "columns" in document else data[1:], 1):
@@ -490,6 +491,7 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
     width = len(columns)
     header = layout.headers
     above = layout.above
+    top: list[str] = []
     while True:
         lines.held = 0
         start = reader.line_num + 1
@@ -507,7 +509,9 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
             continue
         empty = not fields or not (fields[0].strip() or any(map(str.strip, fields)))
         ruled = delimiter == "|" and not header and all(map(_RULE.match, filter(None, fields)))
-        if empty or ruled or (len(fields) != width and fields[0].startswith("#")):  # a comment
+        # Files that were put together repeat the header; a line with a # may be a comment.
+        again = fields == top
+        if empty or ruled or again or (len(fields) != width and fields[0].startswith("#")):
             continue
         if header:
             if header < layout.headers or is_header(fields, sum(map(bool, columns))):
@@ -517,6 +521,7 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
                     and named_apart([*map(on_a_line, fields)])[1:] != columns[1:]
                 ):
                     raise fail(f"line {start}", "is a header of over 64 KiB", "")
+                top = fields
             continue
         problem = ""
         if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):

@@ -28,9 +28,9 @@ from reviewdesk.reports.maps import map_text, packaged
 from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.tables.cells import FACTS, roles_of
+from reviewdesk.reports.tables.cells import FACTS, CellError, roles_of
 from reviewdesk.reports.tables.entries import MapReader
-from reviewdesk.reports.tables.guess import Guess, Guesser, listed
+from reviewdesk.reports.tables.guess import Guess, Guesser, listed, usual_scale
 from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap, absent
 from reviewdesk.reports.tables.verdict import verdicts
@@ -276,7 +276,23 @@ def _read_by(
     with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
         sample = list(islice(rows, _SAMPLE_ROWS))
     found = Guesser(layout, sample, options, source.in_command).guess()
-    return layout, replace(found, made=replace(found.made, rows=layout.key))
+    found = replace(found, made=replace(found.made, rows=layout.key))
+    return layout, _with_scale(found, layout, sample, options)
+
+
+def _with_scale(
+    guess: Guess, layout: Layout, sample: Sequence[TableRow], options: ReadOptions
+) -> Guess:
+    """Return a guess with the usual scale of its scores, which a person sees in its map."""
+    made = guess.made
+    if guess.sure or not guess.judges or made.scale is not None:
+        return guess
+    with suppress(CellError, RefusedTableError, FieldError):
+        entries = MapReader(made, layout, options).entries
+        found = (ballots for row in sample for _, ballots, _ in entries(row, Remarks()))
+        scale = usual_scale(vote.score for ballots in found for vote, _ in ballots)
+        made = replace(made, scale=[*scale] if scale and scale != (0, 1) else None)
+    return replace(guess, made=made)
 
 
 def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
