@@ -1,7 +1,7 @@
 """What the calls of a panel share: limits of models, money, and the state of each juror.
 
 All calls of the process share the limit of a model at a host under one key, whatever thread and
-event loop they run in. The module never waits: it admits a call, or states how long it must wait.
+event loop they run in. A limit never waits: it admits a call, or states how long it must wait.
 """
 
 import asyncio
@@ -18,13 +18,14 @@ from threading import RLock
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.asking import NONE_LOST, RATE_LIMITED, STOPPED, Allowance, ModelPause
 from reviewdesk.domain.panel.juror import Juror, Wire
 from reviewdesk.domain.verdict import SLACK, Status
-from reviewdesk.errors import CeilingError, UsageError
+from reviewdesk.errors import CeilingError, TransportError, UsageError
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
-from reviewdesk.live.records import Call, Clock, Exchange, Keep, ReplyStore, Transport
+from reviewdesk.live.records import Call, Clock, Exchange, Keep, ReplyStore, Request, Transport
 from reviewdesk.live.replies.ballots import price_of
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, reply_or_fault
 from reviewdesk.live.retry import DEADLINE, UNREACHABLE, asked_wait, backoff, budget_wait
@@ -470,6 +471,23 @@ class CallSession:
     def at(self) -> str:
         """Return the current time as ballots state it: ISO format with milliseconds."""
         return self.clock.now().isoformat(timespec="milliseconds")
+
+    async def exchange(self, request: Request, seconds: float) -> Exchange:
+        """Send a request, and return the exchange, which still names no call; keys may be in it."""
+        started = self.clock.monotonic()
+        least = 0.0
+        made = Exchange("", 0, "", "", 0.0, None)
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self.transport.send(request)
+            body = answer.body.decode("utf-8", "replace")
+            made = replace(made, status=answer.status, body=body, headers=answer.headers)
+        except TransportError as failure:
+            made = replace(made, problem=f"{failure.kind}: {failure.message}")
+        except TimeoutError:
+            least = seconds
+            made = replace(made, problem=f"timeout: no answer within {round(seconds, 1):g} s")
+        return replace(made, at=self.at(), ms=1000 * max(self.clock.monotonic() - started, least))
 
     def deadline(self, juror: Juror) -> float:
         """Return the seconds of trying that a ballot has: enough for the longest named pause."""

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.asking import RATE_LIMITED, ModelPause
 from reviewdesk.domain.verdict import CanonicalBallot, Status
-from reviewdesk.errors import TransportError
 from reviewdesk.live.limits import TICK, CallSession, CallTurn, JurorState, Meter
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import ballot_of, failed
@@ -120,37 +119,24 @@ class _Job(Generic[T]):
 
     async def _exchange(self, dropped: frozenset[str]) -> Exchange:
         asking = self.asking
-        clock = asking.clock
-        place = self.state.place
-        key = self.state.key
+        state = self.state
         seconds = min(self.call.juror.timeout, self.trying.left)
-        started = clock.monotonic()
-        least = 0.0
-        problem = None
-        made = Exchange(self.call.key, self.count, self.call.prompt.nonce, "", 0.0, None)
-        try:
-            async with asyncio.timeout(seconds):
-                response = await asking.transport.send(request(self.call, place, key, dropped))
-            hidden = asking.redactor
-            text = response.body.decode("utf-8", "replace")
-            # Keys are hidden before a text is cut, so that no key is cut in two.
-            is_reply = 200 <= response.status < 300
-            made = replace(
-                made,
-                status=response.status,
-                body=hidden.text(text) if is_reply else hidden.short(text, MAX_REFUSAL),
-                headers=hidden.headers(response.headers, MAX_HEADER),
-            )
-            unsent = optional(self.call, place) & dropped & _SAID
-            problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
-        except TransportError as failure:
-            problem = asking.redactor.text(f"{failure.kind}: {failure.message}")
-        except TimeoutError:
-            problem = f"timeout: no answer within {round(seconds, 1):g} s"
-            least = seconds
-        took = clock.monotonic() - started
-        self.trying.spent += max(took, least)
-        made = replace(made, at=asking.at(), ms=1000 * took, problem=problem)
+        found = await asking.exchange(request(self.call, state.place, state.key, dropped), seconds)
+        hidden = asking.redactor
+        # Keys are hidden before a text is cut, so that no key is cut in two.
+        is_reply = found.status is not None and 200 <= found.status < 300
+        unsent = optional(self.call, state.place) & dropped & _SAID
+        problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
+        made = replace(
+            found,
+            call=self.call.key,
+            attempt=self.count,
+            nonce=self.call.prompt.nonce,
+            body=hidden.text(found.body) if is_reply else hidden.short(found.body, MAX_REFUSAL),
+            headers=hidden.headers(found.headers, MAX_HEADER),
+            problem=problem if found.problem is None else hidden.text(found.problem),
+        )
+        self.trying.spent += made.ms / 1000
         asking.keep(self.call, made)
         return made
 

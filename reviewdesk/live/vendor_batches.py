@@ -4,7 +4,6 @@ The runner hands over the calls that no stored reply answers. A call whose batch
 back as an exchange; the others are collected and submitted together.
 """
 
-import asyncio
 import math
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -139,7 +138,7 @@ class BatchClient:
         attempt = 0
         while True:
             attempt += 1
-            exchange = await self._once(request)
+            exchange = await self._asking.exchange(request, SECONDS)
             if (fault := fault_of(exchange)) is None:
                 return exchange.body
             message = self._asking.redactor.text(fault.message)
@@ -152,18 +151,6 @@ class BatchClient:
             if not fault.again or attempt == TRIES or asked > LONGEST_WAIT:
                 raise TransportError(fault.kind, message)
             await clock.sleep(max(asked, backoff(attempt, clock)))
-
-    async def _once(self, request: Request) -> Exchange:
-        made = Exchange("", 0, "", self._asking.at(), 0.0, None)
-        try:
-            async with asyncio.timeout(SECONDS):
-                answer = await self._asking.transport.send(request)
-        except TimeoutError:
-            return replace(made, problem=f"timeout: no answer within {SECONDS} s")
-        except TransportError as failure:
-            return replace(made, problem=f"{failure.kind}: {failure.message}")
-        body = answer.body.decode("utf-8", "replace")
-        return replace(made, status=answer.status, body=body, headers=answer.headers)
 
 
 class VendorBatch(Struct, frozen=True):
