@@ -158,11 +158,9 @@ def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
     whole = np.bincount(labels.stratum[known], minlength=strata) == sizes
     kept = known & (labels.counted | whole[labels.stratum])
     stratum = labels.stratum[kept]
-    groups = None
-    if len(np.unique(labels.test[kept])) < len(stratum):
-        weight = (sizes / np.maximum(np.bincount(stratum, minlength=strata), 1))[stratum]
-        cell = _CELL[2 * votes[kept] + labels.truth[kept]]
-        groups = Clusters.of(stratum, labels.content[kept], labels.test[kept], weight, cell)
+    weight = (sizes / np.maximum(np.bincount(stratum, minlength=strata), 1))[stratum]
+    cell = _CELL[2 * votes[kept] + labels.truth[kept]]
+    groups = Clusters.of(stratum, labels.content[kept], labels.test[kept], weight, cell)
     cells = []
     for rows in (kept, known):
         code = 4 * labels.stratum[rows] + _CELL[2 * votes[rows] + labels.truth[rows]]

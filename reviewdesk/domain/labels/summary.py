@@ -120,11 +120,8 @@ class LabelledRows:
     def clusters(self) -> Clusters | None:
         """The labels that count by content and case; ``None`` if no two verdicts share one."""
         columns = self.columns.at(np.flatnonzero(self.counting))
-        every = np.arange(len(columns))
-        content = every if columns.content is None else columns.content
-        test = every if columns.test is None else columns.test
-        if len(np.unique(content)) == len(np.unique(test)) == len(columns):
-            return None
+        content = columns.contents[0]
+        test = content if columns.test is None else columns.test
         weight = np.array(self.weighing.weights)[self.counting]
         return Clusters.of(columns.stratum, content, test, weight, columns.cell)
 

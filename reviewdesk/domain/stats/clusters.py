@@ -29,8 +29,15 @@ class Clusters(Struct, frozen=True):
     cells: Floats
 
     @staticmethod
-    def of(stratum: Ints, content: Ints, test: Ints, weight: Floats, cell: Ints) -> "Clusters":
-        """Gather verdicts, each with the index of its cell, by content and stratum."""
+    def of(
+        stratum: Ints, content: Ints, test: Ints, weight: Floats, cell: Ints
+    ) -> "Clusters | None":
+        """Gather verdicts, each with the index of its cell, by content and stratum.
+
+        Return ``None`` if no two of them share a content or a case.
+        """
+        if len(np.unique(content)) == len(np.unique(test)) == len(stratum):
+            return None
         pairs = np.column_stack([content, stratum])
         _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         count = len(first) * len(CELLS)

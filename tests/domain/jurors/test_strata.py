@@ -21,7 +21,7 @@ from reviewdesk.domain.jurors.strata import (
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns, Small
 from reviewdesk.domain.stats.correction import Cells
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.figures import LabelSpread, Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision
@@ -259,6 +259,17 @@ def test_kappa_goes_through_the_draw_and_a_window_has_its_own_labels() -> None:
     assert value == pytest.approx(0.75)
     # The labels of the rest alone: a flagged one is lacking, so each counts once.
     assert kappas(found, said, range(20, 40))["j0"] == (1.0, 20)
+
+
+def test_a_content_of_two_cases_is_one_label_of_a_juror() -> None:
+    rows = [
+        placed(3, at // 2, Truth.PASS, key=at, item=b"%d" % (at // 2), test=f"t{at}")
+        for at in range(4)
+    ]
+    found, groups = voted(small(*[PASS] * 8), Labels.of(range(8), [3] * 8, rows))
+    # Eight verdicts on four contents, the first two of which are labelled.
+    assert groups is not None
+    assert found[3].spread == LabelSpread(4, 2, 2, 8)
 
 
 def test_a_census_settles_a_run_and_not_new_items() -> None:

@@ -20,7 +20,9 @@ TP, FN = 0, 1
 def clusters(tests: list[int], cells: list[int], contents: list[int] | None = None) -> Clusters:
     n = len(cells)
     columns = ([0] * n, contents or range(n), tests, [1.0] * n, cells)
-    return Clusters.of(*map(np.array, columns))
+    found = Clusters.of(*map(np.array, columns))
+    assert found is not None
+    return found
 
 
 def test_cases_whose_contents_agree_are_one_label_each() -> None:
