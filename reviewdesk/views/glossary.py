@@ -178,7 +178,8 @@ TERMS = (*_PANELS, *_DECISION, *FLAG_TERMS.values(), *_REVIEW, *_DESIGN, *_FIGUR
 SIGNS = {
     "▸": "the current line of the queue",
     "▶": "the pane that has the keys",
-    "*": "marked by you; behind a model family: one read from a longer list of names",
+    "*": "marked by you; behind a model family: not one of the common ones",
+    "?": "as a model family: not known; as a label: can't tell",
     "▹ ▿": "a section of the jury that is folded, or open",
     "+": "selected: the next label is given to all that are",
     "¶": "a note is there; while blind, one of your own",

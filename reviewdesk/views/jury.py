@@ -176,7 +176,9 @@ def strongest_dissent(item: Item, *, why: bool = True) -> list[Words]:
     """Return the dissent to read first with the first line of its reason; nothing without one."""
     against = dissents(item)
     if not against:
-        return [_quiet("no dissent")] if item.assessment.unanimous_votes else []
+        found = item.assessment
+        every = found.unanimous_votes and found.votes.answered == found.votes.seated
+        return [_quiet("no dissent")] if every else []
     ballot = against[0].ballot
     text = first_line(ballot.reason)
     told = why and bool(text)
@@ -218,9 +220,10 @@ def dissents(item: Item) -> list[Seat]:
 def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     """Return each flag with its full reason. Flags that ask for a person come first.
 
-    ``lines`` limits the lines of each reason; the other flags are then named on one line.
+    ``lines`` limits the lines of each reason; the other flags are then named on one line. A low
+    agreement of the ballots is no line of its own, as ``decision`` says it.
     """
-    notes = item.assessment.notes
+    notes = [note for note in item.assessment.notes if note.flag is not Flag.DERIVED_LOW]
     if not notes:
         return (Paragraph("no flags", Tone.MUTED),)
     loud = loud_flags(item)
@@ -228,8 +231,7 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     if lines is None:
         told = (_flag(item, note, Tone.STRONG, Text("  ")) for note in quiet)
         return (Facts((*(fact for one in loud for fact in one.rows), *told), column=19),)
-    # The agreement above says by itself that it is low.
-    names = [_quiet(WORDS[note.flag]) for note in quiet if note.flag is not Flag.DERIVED_LOW]
+    names = [_quiet(WORDS[note.flag]) for note in quiet]
     return (
         *(replace(one, lines=most) for one, most in zip(loud, lines, strict=True)),
         *([Paragraph(joined(names, " · "), lead="  ", indent=2)] if names else []),

@@ -230,7 +230,13 @@ def figures_wait(progress: Progress, n: int) -> str:
     missing = labels_missing(n, progress.verdicts - progress.labelled)
     have = plural(n, "label") if n else "no pass or fail labels yet"
     if 0 < n < progress.labelled:
-        have = f"{n:,} of {progress.labelled:,} labels count"
+        counts = {
+            "can't tell": progress.unsure,
+            "disputed": progress.disputed,
+            "without a decision": progress.labelled - n - progress.unsure - progress.disputed,
+        }
+        why = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count > 0)
+        have = f"{n:,} of {progress.labelled:,} labels count ({why})"
     more = f" · figures after {plural(missing, 'more label')}"
     return have + (more if missing else "")
 

@@ -176,13 +176,13 @@ def texts(item: Item) -> dict[str, str]:
     return {key: text for key, text in every.items() if text and isinstance(text, str)}
 
 
-def title(item: Item, *, blind: bool) -> tuple[Block, ...]:
-    """Return the names of the test and of the verdict, and its signs."""
+def title(item: Item, *, blind: bool, named: bool = False) -> tuple[Block, ...]:
+    """Return the names of test and verdict, unless its id is ``named`` above, and its signs."""
     found = item.verdict
-    names: list[Words] = [outside(found.test, tone=Tone.STRONG)]
-    if words.bare(found.id) != words.bare(found.test):
-        names.append(outside(found.id, tone=Tone.MUTED))
-    return (Flow((*names, *_marks(item, blind=blind)), gap=2),)
+    other = words.bare(found.id) != words.bare(found.test)
+    test = [outside(found.test, tone=Tone.STRONG)] if other or not named else []
+    name = [outside(found.id, tone=Tone.MUTED)] if other and not named else []
+    return (Flow((*test, *name, *_marks(item, blind=blind)), gap=2),)
 
 
 def _marks(item: Item, *, blind: bool) -> list[Words]:

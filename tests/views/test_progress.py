@@ -45,7 +45,9 @@ def test_progress_is_told_in_words_and_in_short() -> None:
 def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -> None:
     assert figures_wait(PROGRESS, 6) == ("6 labels · figures after 14 more labels")
     # One says of a verdict without a decision what it should be.
-    assert figures_wait(PROGRESS, 5) == ("5 of 6 labels count · figures after 15 more labels")
+    assert figures_wait(PROGRESS, 5) == (
+        "5 of 6 labels count (1 without a decision) · figures after 15 more labels"
+    )
     small = Progress(12, 2, 0, 0, 12, 2, 0, 0, 0, left=10)
     assert figures_wait(small, 0) == ("no pass or fail labels yet · figures after 10 more labels")
     over = Progress(12, 12, 0, 0, 12, 12, 0, 12, 0)

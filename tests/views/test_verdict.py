@@ -180,6 +180,11 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
         {"jurors": [{"id": name, "pass": True} for name in "abc"]},
         "pass 3 of 3 pass · not escalated · no dissent",
     ),
+    # A juror who gave no vote may dissent.
+    "a vote is missing": (
+        {"jurors": [*({"id": n, "pass": True} for n in "ab"), {"id": "c", "status": "abstained"}]},
+        "pass 2 of 2 pass · one vote decides · few jurors",
+    ),
     "inconclusive": (
         {"jurors": SPLIT, "decision": "inconclusive", "score": 0.5, "escalate_for_review": True},
         (

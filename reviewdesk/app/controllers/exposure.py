@@ -263,9 +263,8 @@ class Exposure:
         self._listed: set[int] = set()
         self._stored: set[int] = set()
 
-    @property
-    def seen(self) -> int:
-        return len(self._listed)
+    def seen(self, keys: Iterable[int]) -> int:
+        return len(self._listed.intersection(keys))
 
     def unkept(self) -> set[int]:
         found = self._listed - self._stored

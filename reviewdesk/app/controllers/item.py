@@ -73,7 +73,9 @@ def _put(
         else:
             name = show_line(item.verdict.id, 80)
             core.saved = f"saved ✓ {mark} {name}"
-            core.say(f"{name}: {text or mark + ' saved'}", Tone.NOTE)
+            # The line of reasons has a tick, and what the panel said stays in view beside it.
+            if core.reasons is None or mark != "tags":
+                core.say(f"{name}: {text or mark + ' saved'}", Tone.NOTE)
         core.show(keep=True, rows=True)
 
     write = Write(act, saved, name=f"{mark} {item.verdict.id}", item=item, shown=shown)

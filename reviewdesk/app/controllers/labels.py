@@ -49,7 +49,12 @@ REASONS_MEANT = 1.0
 """Seconds after a refused label with reasons in which a digit gives no other label."""
 NO_RESPONSE = "The item has no response to judge"
 _GIVEN = (Truth.PASS, Truth.FAIL, Truth.UNSURE)
-PARTS = {"output": "The response", "alternative": "Response B", "input": "The input"}
+PARTS = {
+    "output": "enough of the response",
+    "alternative": "enough of response B",
+    "input": "the start of the input",
+}
+"""What must have been on screen, by the part of an item."""
 
 
 def _truth(action: str) -> Truth:
@@ -122,9 +127,7 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
             core.choose_pane("item")
         core.seen.turn_to(unseen)
         core.guard.hide()
-        core.say_here(
-            f"{PARTS[unseen.part]} was not all on screen yet; it is now. {again}", Tone.WARN
-        )
+        core.say_here(f"You had not seen {PARTS[unseen.part]} yet. {again}", Tone.WARN)
     elif not item.verdict.has_response and core.without_response != item.item_hash:
         core.without_response = item.item_hash
         core.say_here(f"{NO_RESPONSE}. {again}", Tone.WARN)

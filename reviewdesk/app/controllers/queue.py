@@ -145,7 +145,8 @@ def _apply(core: Core, view: View) -> None:
             core.review.set_blind(view.blind)
         finally:
             core.show(rows=True)
-        core.say(mode_notice(view.blind, core.review.exposure.seen), Tone.NOTE)
+        seen = core.review.exposure.seen(core.session.keys)
+        core.say(mode_notice(view.blind, seen), Tone.NOTE)
         core.recalibrate()
     else:
         core.say("reading the queue …", Tone.MUTED)

@@ -1,6 +1,6 @@
 """Painters for the lines around the panes, and for pages in the place of an item."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -26,7 +26,7 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.desk.figures.question import Strip
 from reviewdesk.domain.panel.rerun import OpenRerun
-from reviewdesk.domain.records import Calibration, Design, Metrics, Pace, labels_missing
+from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace, labels_missing
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
 from reviewdesk.views.document import Tone
@@ -66,14 +66,10 @@ class Header(Struct, frozen=True):
 def header_line(header: Header, width: int) -> Content:
     """Return the first line: what is done and left of the run and, at the right, what was saved.
 
-    Where room is short, facts are shortened or left out, the least needed first: the time left
-    is shortened before the name of the saved item is cut. The mark that something was saved
-    is never cut.
+    Where room is short, facts are shortened or left out, the least needed first: the name of the
+    saved item is cut before the time left. The mark that something was saved is never cut.
     """
-    for facts, spare in _header_forms(header, width):
-        taken = 1 + sum(3 + cell_len(text) for text, _ in facts)
-        if taken + spare <= width:
-            break
+    facts, taken = _header_facts(header, width)
     room = max(1, min(width - taken - _MARK, max(24, cell_len(header.page), width // 4)))
     name = inline(header.session.run.name)
     lead = clip(header.page, room, lead=0) if header.page else clip(name, room)
@@ -95,37 +91,55 @@ def header_line(header: Header, width: int) -> Content:
     return cut(left + Content(" " * gap) + right, width)
 
 
-def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int]]:
-    """Yield facts, ever fewer and shorter, and the cells left for the name and what was saved."""
+_HEADER_TONES = {"kept": Tone.WARN, "shown": Tone.WARN, "jobs": Tone.NOTE, "both": Tone.MUTED}
+
+
+def _header_facts(header: Header, width: int) -> tuple[list[Piece], int]:
+    """Return as many facts as leave room for the name and what was saved, and their cells."""
     session = header.session
-    progress = header.session.progress
+    progress = session.progress
     view = session.view
     page = bool(header.page)
-    mode: Piece = ("blind", Tone.NOTE) if view.blind else ("open", Tone.TEXT)
-    done, done_short = ((text, Tone.TEXT) for text in done_texts(progress))
-    time, time_short, minutes = ((t, Tone.TEXT) for t in time_texts(progress, header.pace))
-    jobs = (clip(header.jobs, max(8, width // 4)), Tone.NOTE)
-    order = ("" if page or view.order == "draw" else f"order {inline(view.order)}", Tone.TEXT)
-    both = ("" if page or view.blind else strata_text(progress), Tone.MUTED)
-    filter_ = f"filter {clip(inline(view.filter), max(8, width // 5))}"
-    kept = ("" if page or not view.filter else filter_, Tone.WARN)
-    shown = (f"{session.size} shown" if kept[0] else "", Tone.WARN)
+    done, done_short = done_texts(progress)
+    time, time_short, minutes = time_texts(progress, header.pace)
+    kept = "" if page or not view.filter else clip(inline(view.filter), max(8, width // 5))
+    facts = {
+        "name": clip(inline(session.run.name), 24) if page else "",
+        "mode": "blind" if view.blind else "open",
+        "done": done,
+        "kept": kept and f"filter {kept}",
+        "shown": kept and f"{session.size} shown",
+        "time": time,
+        "order": "" if page or view.order == "draw" else f"order {inline(view.order)}",
+        "jobs": clip(header.jobs, max(8, width // 4)),
+        "both": "" if page or view.blind else strata_text(progress),
+    }
     lead = cell_len(header.page) or _NAME
     whole = lead + max(_MARK, min(cell_len(inline(header.saved)) + 3, width // 2))
-    some = lead + _MARK
-    least = _SHORT_NAME + _MARK
-    name = (clip(inline(session.run.name), 24) if page else "", Tone.TEXT)
-    forms: tuple[tuple[tuple[Piece, ...], int], ...] = (
-        ((name, mode, done, kept, shown, time, order, jobs, both), whole),
-        ((name, mode, done, kept, shown, time, order, jobs), whole),
-        ((mode, done, kept, time_short, order, jobs), whole),
-        ((mode, done, kept, minutes, order, jobs), whole),
-        ((mode, done, kept, time_short, jobs), some),
-        ((mode, done_short, kept, minutes), least),
-        ((mode, done_short, minutes), least),
-        ((mode, done_short), least),
+    # Each step goes on from the one before; the least room is what the name and the mark need.
+    steps: tuple[tuple[dict[str, str], int], ...] = (
+        ({}, whole),
+        ({"both": ""}, whole),
+        ({"name": "", "shown": "", "time": time_short}, whole),
+        ({}, lead + _MARK),
+        ({"order": ""}, lead + _MARK),
+        ({"done": done_short, "jobs": ""}, _SHORT_NAME + _MARK),
+        ({"time": minutes}, _SHORT_NAME + _MARK),
+        ({"kept": ""}, _SHORT_NAME + _MARK),
+        ({"time": ""}, _SHORT_NAME + _MARK),
     )
-    return (([fact for fact in facts if fact[0]], spare) for facts, spare in forms)
+    for shorter, spare in steps:
+        facts |= shorter
+        taken = 1 + sum(3 + cell_len(text) for text in facts.values() if text)
+        if taken + spare <= width:
+            break
+    tones = _HEADER_TONES | ({"mode": Tone.NOTE} if view.blind else {})
+    return [(text, tones.get(name, Tone.TEXT)) for name, text in facts.items() if text], taken
+
+
+def blockers(session: Session, found: Strip) -> Sequence[Blocker]:
+    """Return the items that labels wait for; a blind session cannot know, and names none."""
+    return () if session.view.blind else found.blockers
 
 
 def strip_lines(session: Session, found: Strip, key: str, width: int) -> Lines:
@@ -134,14 +148,14 @@ def strip_lines(session: Session, found: Strip, key: str, width: int) -> Lines:
         lines = [figures_line(session, found.calibration, found.alone, width)]
     else:
         lines = [_words_line(strip_line(found.answer, blind=session.view.blind), width)]
-    if blockers := found.blockers:
-        before, name, after = waits(blockers)[0]
-        more = f" · {plural(len(blockers) - 1, 'more item')}" if len(blockers) > 1 else ""
+    if waiting := blockers(session, found):
+        before, name, after = waits(waiting)[0]
+        more = f" · {plural(len(waiting) - 1, 'more item')}" if len(waiting) > 1 else ""
         here = session.item is not None and session.item.verdict.id == name
         text = before + ("this item" if here else inline(name, 40)) + after
         press = f" {key} " if key and not here else " "
-        waiting = line((press, Tone.KEY), (text, Tone.WARN), (more, Tone.MUTED))
-        lines.append(clickable(cut(waiting, width), "blocker"))
+        told = line((press, Tone.KEY), (text, Tone.WARN), (more, Tone.MUTED))
+        lines.append(clickable(cut(told, width), "blocker"))
     return lines
 
 

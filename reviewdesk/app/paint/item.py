@@ -225,14 +225,15 @@ def painted_item(
     hidden: bool,
     reading: ReadingOptions = _USUAL,
     key: str = "",
+    named: bool = False,
 ) -> PaintedItem:
     """Return the whole pane; ``hidden`` leaves out what a blind session must not show.
 
     In a pane of ``height`` lines long texts fold, so that the response is in view at its start;
-    ``key`` unfolds them. No line is wider than the width.
+    ``key`` unfolds them; ``named`` says that its id stands above. No line is wider than the width.
     """
     airy = height is None or height >= AIRY
-    title = section_lines(Section("", verdict.title(item, blind=hidden)), width)
+    title = section_lines(Section("", verdict.title(item, blind=hidden, named=named)), width)
     decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
     parts = [_counted(TITLE, decided, title), *_texts(item, width)]
     if height is not None:

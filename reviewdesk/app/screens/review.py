@@ -18,6 +18,7 @@ from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     Header,
     asking_lines,
+    blockers,
     criteria_lines,
     done_lines,
     footer_line,
@@ -320,7 +321,7 @@ class ReviewScreen(DeskScreen):
         strip = self.bar("strip")
         key = self.front.keymap.first("blocker")
         strip.paint(partial(strip_lines, session, state.figures, key))
-        strip.styles.height = 1 + bool(state.figures.blockers)
+        strip.styles.height = 1 + bool(blockers(session, state.figures))
 
     def _arrange(self, panes: Panes) -> None:
         """Show the panes that are in view, and give the keys to the current one."""
@@ -356,9 +357,13 @@ class ReviewScreen(DeskScreen):
         if session.item is not None:
             key = keymap.first("unfold")
             hidden = session.hidden
-            painter = partial(painted_item, session.item, hidden=hidden, reading=reading, key=key)
+            painter = partial(
+                painted_item, session.item, hidden=hidden, reading=reading, key=key,
+                named=state.panes.alone,
+            )  # fmt: skip
             if not hidden:
-                rows = bool(state.figures.blockers), bool(state.reasons), state.asking is not None
+                waiting = blockers(session, state.figures)
+                rows = bool(waiting), bool(state.reasons), state.asking is not None
                 room = state.panes.height - FRAME - sum(rows)
                 keys = {name: keymap.first(name) for name in ("rerun", "what.if", "jury.whole")}
                 jurors = partial(jury_lines, session.item, state.reruns, keys, reading, room)

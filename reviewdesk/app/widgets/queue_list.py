@@ -1,8 +1,10 @@
 """The list of the queue, the painter of its lines, and the legend of all signs."""
 
+import re
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from os.path import commonprefix
 from typing import ClassVar
 
 from textual import events
@@ -13,7 +15,17 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from reviewdesk.app.paint.styled import Piece, cells, clip, clip_middle, cut, inline, line, pad
+from reviewdesk.app.paint.styled import (
+    ELLIPSIS,
+    Piece,
+    cells,
+    clip,
+    clip_middle,
+    cut,
+    inline,
+    line,
+    pad,
+)
 from reviewdesk.app.widgets.lines import Drawn, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow
@@ -100,9 +112,12 @@ def _leading(names: Sequence[str], between: str, room: int) -> str:
 
 
 def queue_line(
-    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False
+    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False, common: str = ""
 ) -> Content:
-    """Return a verdict's line; a blind session shows only id, test and label."""
+    """Return a verdict's line; a blind session shows only id, test and label.
+
+    An id that is cut loses the start that it has in ``common`` with the others first.
+    """
     mark, ink = label_mark(row)
     # What others wrote may give away what they think of the item.
     noted = row.noted or (row.noted_by_others and not blind)
@@ -113,11 +128,19 @@ def queue_line(
         (pad(mark, 3), ink),
     ]
     name = Tone.STRONG if current else Tone.TEXT
-    more = _names(row, width - 6, name) if blind else _facts(row, width, name)
+    facts = _names if blind else _facts
+    more = facts(row, width - 6 * blind, name, common)
     return cut(line(*pieces, *more), width)
 
 
-def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
+def _id(row: QueueRow, width: int, common: str) -> str:
+    name = inline(row.id)
+    if common and cells(name) > width and name.startswith(common):
+        name = f"{ELLIPSIS}{name.removeprefix(common)}"
+    return clip_middle(name, width)
+
+
+def _facts(row: QueueRow, width: int, name: str, common: str) -> list[Piece]:
     """Return decision, id, agreement, flags and test.
 
     A narrow line leaves out the test and shows the agreement only if it is low. Ids and flags
@@ -151,7 +174,7 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
         column = room + 4 - flags
     found = [
         (pad(word, 6), ink),
-        (pad(clip_middle(inline(row.id), column), column + 1), name),
+        (pad(_id(row, column, common), column + 1), name),
         *agreement,
         (f"{shown:{flags}}", loud),
     ]
@@ -160,13 +183,13 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     return found
 
 
-def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
+def _names(row: QueueRow, width: int, ink: str, common: str) -> list[Piece]:
     """Return the id, whole if it fits, and after it the test if that adds something."""
     name = inline(row.id)
     column = max(cells(name), min(_NAMES, width // 2))
     room = width - column - 2
     if not _says_more(row) or room < _TITLE:
-        return [(clip_middle(name, width), ink)]
+        return [(_id(row, width, common), ink)]
     return [(pad(name, column), ink), (f"  {clip(inline(row.test), room)}", Tone.MUTED)]
 
 
@@ -229,6 +252,7 @@ def legend() -> Document:
     return Document(tuple(Section(title, block) for title, block in blocks.items()))
 
 
+_PARTS = re.compile(r"[/:. _-]+")
 PAGE = 64
 """The number of rows that one query fetches: a little more than a tall screen."""
 
@@ -268,6 +292,8 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
         self._strips: LRUCache[tuple[QueueRow, int, bool, bool], Strip] = LRUCache(512)
         self._failed = False
+        self._common = ""
+        """The start that the ids of the rows that were read first have in common."""
 
     def fill(self, keys: "array[int]", *, blind: bool) -> None:
         if keys is self._keys and blind is self._blind:
@@ -345,6 +371,9 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
                 self._failed = True
                 self.call_later(self._fail, error)
                 return None
+            if not self._pages:
+                shared = commonprefix([inline(row.id) for row in page])  # noqa: RUF071  (no paths)
+                self._common = shared[: len(shared) - len(_PARTS.split(shared)[-1])]
             self._pages[number] = page
         place = index - number * PAGE
         return page[place] if place < len(page) else None
@@ -366,7 +395,9 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             # The visual style of a component leaves out that it is reversed.
             if self.get_component_styles("queue--cursor").text_style.reverse:
                 under += Style(reverse=True)
-        content = queue_line(row, room, current=current, blind=self._blind, chosen=chosen)
+        content = queue_line(
+            row, room, current=current, blind=self._blind, chosen=chosen, common=self._common
+        )
         strip = self._strips[row, width, current, chosen] = to_strip(self, content, width, under)
         # More rows are fetched than are on screen; what was not drawn was not seen.
         self._drawn([row.key])

@@ -571,6 +571,6 @@ def sentence(seated: int, silent: int, unasked: int) -> str:
     """Return a text saying how many missing answers could change the outcome."""
     whose = "its vote" if silent + unasked == 1 else "their votes"
     were = "was" if unasked == 1 else "were"
-    who = [f"{silent} of {seated} jurors did not answer"] if silent else []
+    who = [f"{silent} of {seated} jurors gave no vote"] if silent else []
     who += [f"{unasked} of {seated} jurors {were} not asked"] if unasked else []
     return f"{' and '.join(who)}, and {whose} could change this"

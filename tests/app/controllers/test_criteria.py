@@ -91,7 +91,7 @@ def test_the_text_stays_where_it_is_and_counts_as_seen(tmp_path: Path) -> None:
         assert (review.current, review.pane.top) == ("r2 / clarity", 0)
         review.press("label.pass")
         assert review.current == "r2 / clarity"
-        assert "not all on screen yet" in review.notice
+        assert "not seen enough" in review.notice
 
 
 def test_an_undo_goes_back_and_the_queue_still_goes_on_from_where_it_was_left(

@@ -62,7 +62,7 @@ def test_a_key_scrolls_to_a_response_that_was_not_on_screen(tmp_path: Path) -> N
         fresh(review)
         review.press("label.fail")
         assert review.labels == [None, None]
-        expected = "The response was not all on screen yet; it is now. Press f to label it fail."
+        expected = "You had not seen enough of the response yet. Press f to label it fail."
         assert review.notice == expected
         review.press("label.fail", wait=0.1)
         assert review.notice == "fail ignored: too soon"
@@ -102,7 +102,7 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
         assert review.labels == [None, None]
         assert (
             review.notice
-            == "The input was not all on screen yet; it is now. Press p to label it pass."
+            == "You had not seen the start of the input yet. Press p to label it pass."
         )
         assert review.pane.top <= head < review.pane.top + review.pane.height
         review.press("label.pass")
@@ -125,7 +125,7 @@ def test_one_screenful_of_a_long_response_is_enough(tmp_path: Path) -> None:
         head = review.pane.layout.responses[0].first
         # Title, two headings with a line each and the response's heading leave the rest to it.
         first = HEIGHT - head + 1
-        notice = "The response was not all on screen yet; it is now. Press p to label it pass."
+        notice = "You had not seen enough of the response yet. Press p to label it pass."
         assert review.notice == notice
         # The last line that was on screen stays at the top.
         assert review.pane.layout.place(review.pane.top).char == len(numbered(first - 2)) + 1
@@ -151,7 +151,7 @@ def test_of_a_pair_both_must_have_been_on_screen(tmp_path: Path) -> None:
         review.resize((60, SMALL[1]))
         fresh(review)
         review.press("label.pass")
-        assert "Response B was not all on screen yet" in review.notice
+        assert "not seen enough of response B yet" in review.notice
         assert review.labels == [None, None]
         review.press("label.pass")
         assert review.labels.count(Truth.PASS) == 1
@@ -193,7 +193,7 @@ def test_a_label_chosen_by_name_counts_as_little(tmp_path: Path) -> None:
     with reviewed(tmp_path, output=numbered(100)) as review:
         review.choose("label.pass")
         assert not review.dialogs
-        assert "not all on screen yet" in review.notice
+        assert "not seen enough" in review.notice
         review.choose("label.pass")
         review.answer(True)
         assert review.labels.count(Truth.PASS) == 1

@@ -84,11 +84,12 @@ def test_the_name_of_what_was_saved_keeps_its_end(session: Session) -> None:
     assert text(header, 160).endswith("saved ✓ fail llmbar/Natural/068 ")
 
 
-def test_time_left_is_shortened_before_the_name_of_what_was_saved_is_cut(session: Session) -> None:
-    # 53 + 34 cells do not fit in 80: the time is "20 min" alone there.
+def test_the_name_of_what_was_saved_is_cut_before_the_time_loses_its_word(session: Session) -> None:
+    # 48 + 34 cells do not fit in 80.
     drawn = text(Header(session, SAVED, pace=PACE), 80)
-    assert drawn.startswith(" support-bot · open · 6 of 30 done · 20 min ")
-    assert drawn.endswith(f" {SAVED} ")
+    assert drawn.startswith(" support-bot · open · 6 of 30 done · 20 min left ")
+    assert drawn.endswith("count-now ")
+    assert "…" in drawn
 
 
 def test_a_blind_header_tells_no_strata(session: Session) -> None:
@@ -117,6 +118,9 @@ def test_an_id_is_whole_wherever_it_fits_and_else_keeps_both_ends() -> None:
     assert "suite/" in cut
     assert cut.endswith("thirty-days")
     assert "…" in cut
+    # What the ids of the list have in common goes first: 26 cells, of 24 for the line.
+    line = queue_line(ROW, 34, current=False, blind=True, common="suite/billing/").plain
+    assert line.endswith("…refund-after-thirty-days")
 
 
 def test_the_title_gives_way_first() -> None:

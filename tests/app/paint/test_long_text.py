@@ -171,10 +171,15 @@ def test_a_blind_session_does_not_tell_what_others_thought(tmp_path: Path) -> No
     assert "* marked  tags: wrong-policy, tone" in "\n".join(lines)
 
 
-def test_an_item_without_tags_and_mark_says_nothing_of_them(tmp_path: Path) -> None:
-    text = "\n".join(shown(item_of(tmp_path)))
+def test_a_line_of_names_and_signs_is_drawn_only_where_it_says_something(tmp_path: Path) -> None:
+    item = item_of(tmp_path)
+    text = "\n".join(shown(item))
     assert "marked" not in text
     assert "tags" not in text
+    same = replace(item, verdict=replace(item.verdict, test=item.verdict.id))
+    for named in (False, True):
+        drawn = plain(painted_item(same, 60, 24, hidden=True, named=named).lines)
+        assert drawn[0].startswith("#smoke" if named else item.verdict.id)
 
 
 def test_prose_keeps_a_measure_and_tables_take_the_width() -> None:

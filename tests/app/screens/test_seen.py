@@ -43,7 +43,7 @@ async def test_the_lines_on_screen_are_those_that_count(tmp_path: Path) -> None:
         await stage.press("j", "j")
         assert seen_lines(stage) == first_below(stage)
         await stage.press("p")
-        assert "was not all on screen yet; it is now. Press p" in stage.drawn()
+        assert "not seen enough of the response yet. Press p" in stage.drawn()
         assert seen_lines(stage) is None
         assert labels(stage) == 0
         await stage.press("p")

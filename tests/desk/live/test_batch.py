@@ -108,9 +108,9 @@ def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
             (
                 "strategy_for: {red: unanimous}\n",
                 "inconclusive",
-                "did not answer, and its vote could",
+                "gave no vote, and its vote could",
             ),
-            ("strategy_for: {red: lowest}\n", "inconclusive", "1 of 5 jurors did not answer"),
+            ("strategy_for: {red: lowest}\n", "inconclusive", "1 of 5 jurors gave no vote"),
             ("strategy_for: {red: mean}\n", "pass", None),
             ("strategy_for: {red: majority}\n", "pass", None),
             ("min_answered: 5\n", "error", "4 of 5 jurors answered, and the panel needs 5"),

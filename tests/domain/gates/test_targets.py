@@ -198,7 +198,7 @@ def test_answers_that_could_change_the_decision_escalate(stated: dict[str, Any])
     value = panel(0.9, 0.9, None, threshold=0.7, strategy="lowest", **stated)
     found = reading(value, "jury.escalate")
     assert (found.value, found.origin) == (True, OURS)
-    assert found.note == "1 of 3 jurors did not answer, and its vote could change this"
+    assert found.note == "1 of 3 jurors gave no vote, and its vote could change this"
     # A stated flag stands, and an answer that changes nothing escalates nothing.
     assert reading(value | {"escalate_for_review": False}, "jury.escalate").value is False
     sure = panel(0.1, 0.1, None, threshold=0.7, strategy="lowest", **stated)

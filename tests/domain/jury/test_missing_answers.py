@@ -32,8 +32,8 @@ def decided(said: str, strategy: str, **more: Any) -> Assessment:
     return assess(read(body(*votes(said), strategy=strategy, **rule)), escalation_stated=False)
 
 
-ONE = "1 of 5 jurors did not answer, and its vote could change this"
-TWO = "2 of 5 jurors did not answer, and their votes could change this"
+ONE = "1 of 5 jurors gave no vote, and its vote could change this"
+TWO = "2 of 5 jurors gave no vote, and their votes could change this"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ TWO = "2 of 5 jurors did not answer, and their votes could change this"
         ("unanimous", "ppppn", PASS, "1 of 5 jurors was not asked, and its vote could change this"),
         ("unanimous", "pppxx", OPEN, TWO),
         ("unanimous", "pppfx", OPEN, None),  # the dissent is there, whatever the fifth says
-        ("unanimous", "fxxxx", OPEN, "4 of 5 jurors did not answer, and their votes could change"),
+        ("unanimous", "fxxxx", OPEN, "4 of 5 jurors gave no vote, and their votes could change"),
         ("lowest", "ppppx", OPEN, ONE),
         ("lowest", "pppfx", FAIL, None),  # no score can raise the lowest
         ("lowest", "ppppw", PASS, None),  # its score is there, and the vote is not read
@@ -97,7 +97,7 @@ def test_one_of_five_is_not_unanimous() -> None:
         [ballot("a", 0.9), *(ballot(n, error="down") for n in "bcde")]
     )
     assert found.decision is OPEN
-    assert found.escalation == ("4 of 5 jurors did not answer, and their votes could change this",)
+    assert found.escalation == ("4 of 5 jurors gave no vote, and their votes could change this",)
     notes = {note.flag: note.reason for note in found.notes}
     assert notes[Flag.NO_VERDICT] == found.escalation[0]
 
@@ -142,7 +142,7 @@ def test_a_rule_of_ones_own_could_make_anything_of_a_missing_answer() -> None:
     seats = [ballot("a", label="KEEP"), ballot("b", label="KEEP")]
     assert panel.decide(seats).absent is None
     lost = panel.decide([*seats, ballot("c", error="down")])
-    assert lost.escalation == ("1 of 3 jurors did not answer, and its vote could change this",)
+    assert lost.escalation == ("1 of 3 jurors gave no vote, and its vote could change this",)
 
 
 def test_a_rerun_of_some_jurors_decides_nothing_for_those_that_nobody_asked() -> None:
