@@ -95,8 +95,8 @@ def test_a_hidden_filter_in_a_blind_session_asks_once_and_no_is_the_default(
 def test_turning_blind_says_what_it_comes_too_late_for(review: Review) -> None:
     assert mode_notice(True, 0) == "blind: the panel's answers are hidden until you label"
     # The items of other runs are not counted.
-    seen = review.controller.review.exposure.seen
-    assert (seen(review.session.keys), seen([-1])) == (1, 0)
+    exposure = review.controller.review.exposure
+    assert (exposure.seen(review.session.keys), exposure.seen([-1])) == (1, 0)
     for seen, items in ((1, "1 item"), (2, "2 items"), (12_000, "12,000 items")):
         found = mode_notice(True, seen)
         assert f"labels on {items} seen before are not blind" in found
