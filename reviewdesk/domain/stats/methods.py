@@ -79,8 +79,8 @@ fails when: few labels say pass; labels of escalated verdicts alone show far mor
 
 kappa
 estimates: agreement of panel and labels beyond what their pass rates alone would give
-formula: (po - pe) / (1 - pe), weighted by the draw; its ends are where MOVER's interval of
-    po - pe - kappa (1 - pe) has 0 as its end, by the rate right in each group and decision
+formula: (po - pe) / (1 - pe), weighted by the draw; ends where MOVER's interval of
+    po - pe - kappa (1 - pe), by group and decision, has 0 as its end
 assumes: DRAWN
 source: Cohen 1960; Donner and Zou 2012
 fails when: nearly all deserve the same: kappa is then low however right the panel is; pe is 1:
