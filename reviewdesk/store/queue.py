@@ -287,8 +287,7 @@ def rows(
 
 
 _BATCH = 512
-_PIECE = 1 << 16
-"""How many rows are fetched at once, and how many are read as one text."""
+"""How many rows are fetched at once."""
 NONE = 9e999
 """The value that stands for a missing number, as SQLite has no NaN: no verdict holds infinity."""
 NUMBER = "ifnull({}, 9e999)"
@@ -348,39 +347,16 @@ def read_columns(
 ) -> "dict[str, array[float]]":
     """Read columns by name, each with an entry for every verdict of the run, in file order."""
     found = {name: _READERS[name](conn, of) for name in names if name in _READERS}
-    for is_number in (True, False):
-        plain = [name for name in names if name in _COLUMNS and (TYPES[name] == "d") is is_number]
-        if not plain:
-            continue
+    plain = [name for name in names if name in _COLUMNS]
+    if plain:
         columns = ", ".join(f"{_COLUMNS[name]} AS {name}" for name in plain)
         query = f"""SELECT {columns} FROM verdicts
                     WHERE key >= :first AND key < :end AND +run = :run ORDER BY key"""
         # Multiplied, as a growing array takes more memory than it needs, and leaves gaps.
         blank: list[array[Any]] = [array(TYPES[name], [0]) for name in plain]
-        made = [one * of.size for one in blank]
-        if is_number:
-            filled(made, conn.execute(query, of.values))
-        else:
-            _fill_codes(conn, of, query, dict(zip(plain, made, strict=True)))
+        made = filled([one * of.size for one in blank], conn.execute(query, of.values))
         found |= zip(plain, made, strict=True)
     return found
-
-
-def _fill_codes(
-    conn: Connection, of: RunKeys, query: str, made: "Mapping[str, array[float]]"
-) -> None:
-    """Read columns of whole numbers as one text per piece, twice as fast as row by row."""
-    joined = ", ".join(f"group_concat({name})" for name in made)
-    for at in range(0, of.size, _PIECE):
-        first = of.first + at
-        end = min(at + _PIECE, of.size)
-        piece = {"run": of.run, "first": first, "end": of.first + end}
-        texts = conn.execute(f"SELECT {joined} FROM ({query})", piece).fetchone()
-        for column, text in zip(made.values(), texts, strict=True):
-            # The text is empty if the run was removed meanwhile.
-            values: array[float] = array(column.typecode)
-            values.extend(map(int, text.split(",") if text else ()))
-            column[at : at + len(values)] = values
 
 
 def filled(made: "list[array[float]]", rows: Cursor) -> "list[array[float]]":
