@@ -27,7 +27,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.candidates import PreparedTry
 from reviewdesk.desk.improve.split import make_split, split_labels
-from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict
+from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict, WrittenCandidate
 from reviewdesk.domain.panel.asking import Listener
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
@@ -161,17 +161,18 @@ class ImprovePage:
                 again = partial(self._edit, made)
                 core.ask_yes("Edit it again?", str(error), again, "there is no candidate")
                 return
-            self._written(written.path)
+            self._written(written)
 
         draft = text or candidates.draft(core.desk, self._labels, self._panel)
         core.requests.append(Do("edit", EditText(draft, ".yaml", edited)))
 
     def _write(self, change: str) -> None:
-        made = candidates.made(self._core.desk, self._labels, self._panel, change)
-        self._written(made.path)
+        self._written(candidates.made(self._core.desk, self._labels, self._panel, change))
 
-    def _written(self, path: Path) -> None:
-        self.open(1, f"written: {show_line(str(path), 120)}")
+    def _written(self, found: WrittenCandidate) -> None:
+        page = DialogPage("Written", SCROLLS_AND_CLOSES, document=views.candidate(found), width=112)
+        said = f"written: {show_line(str(found.path), 120)}"
+        self._core.ask(one_page(page), lambda _: self.open(1, said))
 
     def _try(self, candidate: Path) -> None:
         """Read what a try would send, and ask for consent."""

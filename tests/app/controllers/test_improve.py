@@ -77,6 +77,8 @@ def test_from_the_figures_to_an_adopted_panel(review: Review, tmp_path: Path) ->
     assert "Wrong on 8 of 32 items" in str(dialog_page(review).document)
     assert any("32 of 32  no calls" in one for one in dialog_lines(review, 1))
     step(review, "write threshold=0.7")
+    assert "+threshold: 0.7" in str(dialog_page(review).document)
+    review.answer(None)
     candidate = tmp_path / "panel+threshold-0.7.yaml"
     assert candidate.is_file()
     assert review.notice == f"written: {candidate}"
@@ -165,6 +167,7 @@ def test_a_panel_that_cannot_be_used_may_be_edited_again(review: Review, tmp_pat
     assert "threshold" in str(dialog_page(review).document)
     review.answer(True)
     edited(review, "\nthreshold: much", " and short")
+    review.answer(None)
     assert "is right and short" in (tmp_path / "panel+edit.yaml").read_text(encoding="utf-8")
     step(review, "try panel+edit.yaml")
 
