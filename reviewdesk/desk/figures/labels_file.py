@@ -33,22 +33,10 @@ SAME_RUN = "the labels are of this run: calibrate it without a file"
 NO_RUN = "the judge decided nothing in this run"
 
 
-class ObservedDecisions(Struct, frozen=True):
-    """The judge's decisions over a run: it passed ``passed`` of ``decided`` verdicts."""
-
-    run: str
-    passed: int
-    decided: int
-
-    @property
-    def rate(self) -> float | None:
-        return self.passed / self.decided if self.decided else None
-
-
-def observed(desk: "Desk", run: Run) -> ObservedDecisions:
-    """Count the judge's decisions over a whole loaded run."""
+def observed(desk: "Desk", run: Run) -> tuple[str, int, int]:
+    """Return the name of a loaded run, and how many of its decided verdicts the judge passed."""
     found = figures.run_figures(desk.conn, run.key)
-    return ObservedDecisions(run.name, found.passed, found.passed + found.failed)
+    return run.name, found.passed, found.passed + found.failed
 
 
 class FileRows(Struct, frozen=True):
@@ -171,22 +159,23 @@ def _decided(frame: "Sequence[PanelContent]") -> Decided:
     return found
 
 
-def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
+def file_page(file: FileRows, over: tuple[str, int, int] | None = None) -> FilePage:
     """Compute the figures of rows that ``file_rows`` has read.
 
-    ``over`` is a run that the file was not drawn from. If the rows state what the judge decided,
-    they correct the pass rate of that run.
+    ``over``, from ``observed``, is a run that the file was not drawn from. If the rows state what
+    the judge decided, they correct the pass rate of that run.
     """
     drawn = file.run
-    line = measure(file.rows, over.rate if over else None)
+    run, passed, decided = over or ("", 0, 0)
+    line = measure(file.rows, passed / decided if decided else None)
     found = fit(file.rows)
     cells = [one for one in (line.tp, line.fn, line.tn, line.fp) if one is not None]
     reason = ""
     if over is None:
         reason = OF_ITSELF
-    elif any(row.facts.get("run") == over.run for row in file.kept):
+    elif any(row.facts.get("run") == run for row in file.kept):
         reason = SAME_RUN
-    elif not over.decided:
+    elif not decided:
         reason = NO_RUN
     elif len(cells) < len(("tp", "fn", "tn", "fp")):
         reason = UNDECIDED
@@ -195,7 +184,7 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
     rate = Estimate(None, reason=reason)
     if over is not None and not reason:
         # After Lang and Reiczigel.
-        rate = of_trusted(over.passed, over.decided, *cells)
+        rate = of_trusted(passed, decided, *cells)
     calibration = Calibration(
         labelled=line,
         population=None,
