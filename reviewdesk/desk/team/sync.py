@@ -293,9 +293,6 @@ class _Sync:
                 own = hint
             self.refused[path] = RefusedFile(path, problem, own)
 
-    def chain(self, name: ChainName) -> SharedChain:
-        return self.chains.get(name) or SharedChain(name.desk, name.reviewer, 0)
-
     def take_chains(self) -> None:
         """Take in every intact chain of others."""
         arriving = _Arriving(self.desk)
@@ -315,8 +312,7 @@ class _Sync:
                 here = reviewers.end(self.desk.conn, *astuple(name)).seq
                 count = arriving.check(name, read)
                 new = arriving.take(name, read) if count > here else 0
-                before = self.chain(name)
-                self.chains[name] = replace(before, events=count, taken=before.taken + new)
+                self.chains[name] = SharedChain(name.desk, name.reviewer, count, new)
 
     def send_chains(self) -> None:
         """Write the chains of this desk that have grown; the desk's own comes first."""
@@ -324,7 +320,7 @@ class _Sync:
         for end in [one for one in reviewers.ends(conn) if one.desk == desk_id(conn)]:
             name = ChainName(end.desk, end.reviewer)
             path = f"{CHAINS}/{file_name(name)}"
-            before = self.chain(name)
+            before = self.chains.get(name) or SharedChain(end.desk, end.reviewer, 0)
             if path in self.refused or before.events >= end.seq:
                 continue
             with spool() as file:
@@ -332,8 +328,7 @@ class _Sync:
                 file.writelines(map(event_line, reviewers.events_of(conn, *astuple(name))))
                 file.seek(0)
                 self.place.put(path, file)
-            sent = before.sent + end.seq - before.events
-            self.chains[name] = replace(before, events=end.seq, sent=sent)
+            self.chains[name] = replace(before, events=end.seq, sent=end.seq - before.events)
 
     def take_runs(self) -> None:
         """Take in every run that is not here and that a chain names."""
