@@ -45,6 +45,8 @@ _BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _BLANK = re.compile(r"\n\s*\n")
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
+_TOLD = (*_LOUD, Flag.REGIME_SENSITIVE)
+"""The flags that ask for a person, and those whose reason is told in any case."""
 _BY_SCORES = (
     Strategy.MEAN, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.WEIGHTED_AVERAGE,
     Strategy.HIGHEST, Strategy.LOWEST,
@@ -227,7 +229,7 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     if not notes:
         return (Paragraph("no flags", Tone.MUTED),)
     loud = loud_flags(item)
-    quiet = [note for note in notes if note.flag not in _LOUD]
+    quiet = [note for note in notes if note.flag not in _TOLD]
     if lines is None:
         told = (_flag(item, note, Tone.STRONG, Text("  ")) for note in quiet)
         return (Facts((*(fact for one in loud for fact in one.rows), *told), column=19),)
@@ -239,9 +241,11 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
 
 
 def loud_flags(item: Item) -> list[Facts]:
-    """Return the flags that ask for a person, each with its full reason."""
-    notes = [note for note in item.assessment.notes if note.flag in _LOUD]
-    return [Facts((_flag(item, note, Tone.WARN, _LOST),), column=19) for note in notes]
+    """Return the flags whose reasons are always told, those that ask for a person marked."""
+    notes = [note for note in item.assessment.notes if note.flag in _TOLD]
+    looks = dict.fromkeys(_LOUD, (Tone.WARN, _LOST))
+    usual = Tone.STRONG, Text("  ")
+    return [Facts((_flag(item, one, *looks.get(one.flag, usual)),), column=19) for one in notes]
 
 
 def _flag(item: Item, note: FlagNote, tone: Tone, mark: Text) -> Fact:

@@ -17,7 +17,13 @@ from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_o
 from reviewdesk.app.keys.commands import argument_completers
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, queue, unsaved
-from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order, search_words
+from reviewdesk.domain.query.filter import (
+    HELP,
+    complete_order,
+    parse_filter,
+    parse_order,
+    search_words,
+)
 from reviewdesk.domain.records import Event, Item, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
@@ -116,6 +122,13 @@ def use(core: Core, text: str) -> None:
     parse_filter(text)
     core.go(None)
     _requery(core, replace(core.session.view, filter=text))
+
+
+def _order(core: Core) -> None:
+    form = PromptForm(
+        "Order the queue", check=parse_order, complete=complete_order, hint="- in front descends"
+    )
+    core.ask_text(form, partial(_use_order, core))
 
 
 def _use_order(core: Core, order: str) -> None:
@@ -419,6 +432,7 @@ VERBS: dict[str, Verb] = {
     "item.next": lambda core: step(core, 1),
     "item.previous": lambda core: step(core, -1),
     "filter": _filter,
+    "order": _order,
     "blind": lambda core: _requery(
         core, replace(core.session.view, blind=not core.session.view.blind)
     ),

@@ -350,7 +350,6 @@ VERBS: dict[str, Verb] = {
     "explain": _explain,
     "command": _command,
     "jump": partial(_command, start="go "),
-    "order": partial(_command, start="order "),
     "run.load": partial(_command, start="open "),
     "export": partial(_command, start="export "),
     "stop": _stop,

@@ -63,7 +63,7 @@ def test_one_verdict_is_told_in_the_singular(review: Review) -> None:
 
 def test_the_order_is_asked_for_and_applied(review: Review) -> None:
     first = review.current
-    review.typed("order", "order file")
+    review.typed("order", "file")
     assert review.session.view.order == "file"
     # The order begins with its first item, and the one that was in view is one key away.
     assert review.session.index == 0
