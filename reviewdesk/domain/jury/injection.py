@@ -72,7 +72,7 @@ _ORDERS = (
     r"orders|commands|messages?|context|standards)\b"
 )
 _JUDGE = r"(?:judges?|jurors?|graders?|evaluators?|raters?|scorers?|assessors?|adjudicators?)\b"
-_MACHINE = r"(?:(?:ai|llm|automated|automatic|artificial|language|model|impartial)[\s-]+){1,3}"
+_MACHINE = r"(?:(?:ai|llm|automated|automatic|artificial|language|model|impartial)(?:\s|-)+){1,3}"
 _ANSWER = (
     r"(?:(?:the|this|my|our|that|above|following|assistant's|model's|entire)\s+){1,3}"
     r"(?:response|answer|submission|output|solution|reply|completion|essay|summary|assistant)\b"
@@ -86,9 +86,38 @@ _TAG = "[\U000e0001-\U000e007f]"
 _ENGLAND = "\U0001f3f4"
 """The black flag, which the tag characters after it turn into the emoji of a region."""
 
-_GIVING = r"\b(?:give|award|assign|grant)\s+"
-_WORDS = r"(?:[!-~]++\s++){0,12}?"
-_OBJECT = r"\s+(?:the|this|my|our|that|above|following|assistant's|model's|entire|it)\s+"
+_GRADING = r"(?:grading|scoring|evaluation|judging|marking)\s+"
+_RULED = (
+    rf"(?:(?:all|any|your)\s+){{1,2}}(?:of\s+)?(?:the\s+|your\s+)?{_ORDERS}|"
+    rf"{_FILL}(?:{_GRADING})?(?:rubrics?\b|{_GRADING}(?:scheme\b|{_ORDERS}))|"
+    r"(?:all|everything)\s+(?:of\s+)?(?:that\s+(?:is|was)\s+)?(?:the\s+)?(?:above|before)\b"
+)
+_GIVE_BEST = (
+    rf"\s+(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
+)
+_GIVE_PASS = (
+    rf"\s+(?:{_ANSWER}|this|it)\s+(?:an?|the)\s+(?:(?:score|rating|grade|mark)\s+of\b|pass\b)"
+)
+_OF_TEN = (
+    rf"\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
+    r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
+    r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b"
+)
+_AS_CORRECT = (
+    rf"\s+{_ANSWER}\s+(?:as\s+)?(?:an?\s+)?"
+    r"(?:correct|pass(?:ed|ing)?|perfect|excellent|accepted)\b"
+)
+_GETS = (
+    r"\s+(?:be\s+(?:given|awarded|assigned|scored|rated|graded|marked|judged)|receive|get)\s+"
+    rf"(?:(?:an?|the|as)\s+)?(?:{_BEST}|10\b|100\b|1\.0\b|pass\b|correct\b)"
+)
+_DESERVED = (
+    rf"s?\s+(?:(?:an?|the|to\s+get|to\s+receive)\s+){{0,2}}(?:{_BEST}|to\s+pass\b|pass\b)"
+)
+_WITH_PASS = r"\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)"
+_TO = r"(?:note|notice|message|attention|instructions?|memo)\s*(?:to|for)?[:,]?\s+"
+_TO_ALL = rf"{_TO}(?:(?:the|all|any|our)\s+)?(?:{_MACHINE})?"
+_DEAR = r"\b(?:dear|hello|hey|hi)\s+"
 
 SIGNS = (
     _sign(
@@ -96,13 +125,8 @@ SIGNS = (
         "ignore;disregard;forget;override;follow & instruction;direct;rule;"
         "guideline;prompt;rubric;criteri;order;command;message;context;standard;scheme;above;before",
         rf"{_DROP}{_FILL}{_EARLIER}\s+{_FILL}(?:\w+\s+){{0,2}}{_ORDERS}",
-        rf"{_DROP}(?:(?:all|any|your)\s+){{1,2}}(?:of\s+)?(?:the\s+|your\s+)?{_ORDERS}",
-        rf"{_DROP}{_FILL}(?:(?:grading|scoring|evaluation|judging|marking)\s+)?(?:rubrics?\b|"
-        rf"(?:grading|scoring|evaluation|judging|marking)\s+(?:scheme\b|{_ORDERS}))",
-        rf"{_DROP}(?:all|everything)\s+(?:of\s+)?(?:that\s+(?:is|was)\s+)?(?:the\s+)?"
-        r"(?:above|before)\b",
-        then=r"\s+(?:all|any|every|each|of|th|your|my|our|and|other|original|initial|given|stated|curr"
-        r"|official|in|from|prev|prior|above|earl|prec|fore|syst|rubric|gra|scor|eval|judg|mark)",
+        rf"{_DROP}(?:{_RULED})",
+        then=rf"\s+(?:{_FILL}{_EARLIER}|{_RULED})",
     ),
     _sign(
         InjectionKind.OVERRIDE,
@@ -117,17 +141,15 @@ SIGNS = (
         "judge;juror;grader;evaluator;rater;scorer;assessor;adjudicator & you;not;mess;attention;"
         "instruction;memo;dear;hello;hey;hi",
         rf"\byou(?:'re|\s+are)\s+(?:now\s+)?(?:an?|the|my)\s+(?:\w+\s+){{0,2}}{_JUDGE}(?!\s+of\b)",
-        rf"\b(?:note|notice|message|attention|instructions?|memo)\s*(?:to|for)?[:,]?\s+"
-        rf"(?:(?:the|all|any|our)\s+)?(?:{_MACHINE})?{_JUDGE}\s*[:,\u2014-]",
-        rf"\b(?:dear|hello|hey|hi)\s+(?:{_MACHINE}{_JUDGE}|(?:grader|evaluator|juror|rater)s?\b)",
+        rf"\b{_TO_ALL}{_JUDGE}\s*[:,\u2014-]",
+        rf"{_DEAR}(?:{_MACHINE}{_JUDGE}|(?:grader|evaluator|juror|rater)s?\b)",
         rf"\bas\s+(?:an?|the|my)\s+{_MACHINE}{_JUDGE},?\s+you\b",
         r"\bas\s+(?:an?|the|my)\s+(?:grader|evaluator|juror|rater),?\s+you\s+(?:must|shall|will)\b",
         r"\bas\s+(?:an?|the|my)\s+judge,?\s+you\s+(?:must|shall|will|should|have\s+to|need\s+to)\s+"
         r"(?:only\s+|now\s+)?(?:output|print|emit|say|return|respond(?:\s+with)?|reply(?:\s+with)?|"
         r"answer(?:\s+with)?)\s+[\"'`]?(?:pass\b|true\b|yes\b|correct\b|10\b|1\.0\b|\[\[)",
         then=r"s?,?\s+you",
-        before=r"\b(?:(?:you're|you are|dear|hello|hey|hi)\b|note|notice|message|attention|"
-        r"instruction|memo)",
+        before=rf"\b(?:you(?:'re| are)\b|(?:{_TO_ALL}|{_DEAR}(?:{_MACHINE})?)\Z)",
     ),
     _sign(
         InjectionKind.ADDRESS,
@@ -138,44 +160,33 @@ SIGNS = (
     _sign(
         InjectionKind.DEMAND,
         "give;award;assign;grant & mark;score;point;credit;grade;rating;pass",
-        rf"{_GIVING}(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
-        r"(?!\s+to\b)",
-        rf"{_GIVING}(?:{_ANSWER}|this|it)\s+(?:an?|the)\s+"
-        r"(?:(?:score|rating|grade|mark)\s+of\b|pass\b)",
-        then=rf"\s+{_WORDS}(?:full|max|perfect|top|highest|best|scor|rating|grade|mark|pass)",
+        rf"\b(?:give|award|assign|grant)(?:{_GIVE_BEST}(?!\s+to\b)|{_GIVE_PASS})",
+        then=f"{_GIVE_BEST}|{_GIVE_PASS}",
     ),
     _sign(
         InjectionKind.DEMAND,
         "give;award;assign;grant;rate;score;grade;mark & /;out & 10;5",
-        rf"\b(?:give|award|assign|grant|rate|score|grade|mark)\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
-        r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
-        r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b",
-        then=rf"{_OBJECT}{_WORDS}(?:10|5)",
+        rf"\b(?:give|award|assign|grant|rate|score|grade|mark){_OF_TEN}",
+        then=_OF_TEN,
     ),
     _sign(
         InjectionKind.DEMAND,
         "mark;rate;grade;score;judge;evaluate & correct;pass;perfect;excellent;accepted & the;"
         "this;my;our;that",
-        rf"\b(?:mark|rate|grade|score|judge|evaluate)\s+{_ANSWER}\s+(?:as\s+)?(?:an?\s+)?"
-        r"(?:correct|pass(?:ed|ing)?|perfect|excellent|accepted)\b",
-        then=rf"{_OBJECT}{_WORDS}(?:corr|pass|perf|exc|acc)",
+        rf"\b(?:mark|rate|grade|score|judge|evaluate){_AS_CORRECT}",
+        then=_AS_CORRECT,
     ),
     _sign(
         InjectionKind.DEMAND,
         "must;should;shall;deserve & full;max;perfect;top;highest;best;10;1.0;pass;correct",
-        rf"\b{_ANSWER}\s+(?:must|should|shall)\s+(?:be\s+(?:given|awarded|assigned|scored|rated|"
-        r"graded|marked|judged)|receive|get)\s+(?:(?:an?|the|as)\s+)?"
-        rf"(?:{_BEST}|10\b|100\b|1\.0\b|pass\b|correct\b)",
-        rf"\b{_ANSWER}\s+deserves?\s+(?:(?:an?|the|to\s+get|to\s+receive)\s+){{0,2}}"
-        rf"(?:{_BEST}|to\s+pass\b|pass\b)",
-        then=r"\s+(?:be\s+(?:given|award|assign|scored|rated|grad|marked|judged)|receive|get)|"
-        r"(?<=deserve)s?\s+(?:an?\s|t|full|max|perfect|highest|best|pass)",
+        rf"\b{_ANSWER}\s+(?:(?:must|should|shall){_GETS}|deserve{_DESERVED})",
+        then=f"{_GETS}|(?<=deserve){_DESERVED}",
     ),
     _sign(
         InjectionKind.DEMAND,
         "respond;reply;answer & with & pass;10/10;[[",
-        r"\b(?:respond|reply|answer)\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)",
-        then=r"\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass|10/10|\[\[)",
+        rf"\b(?:respond|reply|answer){_WITH_PASS}",
+        then=_WITH_PASS,
     ),
     _sign(
         InjectionKind.VERDICT,
@@ -214,7 +225,8 @@ SIGNS = (
         r"\b(?:ignor|olvid|descart)[ae]\s[^.!?\n]{0,30}?\b(?:instrucciones|rúbrica)\b",
         r"(?:忽略|无视|無視|忘记|忘記)[^。！？\n]{0,15}?(?:指令|指示|评分标准|評分標準|提示词|提示詞)",
         # English has the first hint too.
-        then=r"(?<!ignor)|ier|[ae][zr]?\s[^.!?\n]{0,120}(?:consignes|bar|instruc[ct]|r[\x80-\xff]+b)",
+        then=r"(?<!ignor)|ier|[ae][zr]?\s[^.!?\n]{0,120}(?:consignes|bar|instrucc|instructions\s+(?:pr|ci-)|"
+        r"r[\x80-\xff]+b)",
     ),
     _sign(
         InjectionKind.DEMAND,

@@ -34,20 +34,26 @@ for _sign in range(len(SIGNS)):
 _WORDS = 6
 _NEAR = 300
 """The number of bytes in which these words are looked for."""
+_FAR = 800
+"""The most bytes of these words and of their blanks, if any of them is not ASCII."""
+_BLANKS = bytes.maketrans(b"-\x1c\x1d\x1e\x1f", b" " * 5)
 
 
 @cache
 def _around(sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None]:
     """Return the patterns after and before a sign's hint; before it, a hyphen counts as a blank."""
-    then = re.compile(SIGNS[sign].then.replace(r"\s", _BLANK).encode())
-    before = SIGNS[sign].before.replace(" ", f"(?:{_BLANK}|-)+")
-    return then, re.compile(before.encode()) if before else None
+    then, before = (one.replace(r"\s", _BLANK) for one in (SIGNS[sign].then, SIGNS[sign].before))
+    before = before.replace(" ", f"(?:{_BLANK}|-)+")
+    return re.compile(then.encode()), re.compile(before.encode()) if before else None
 
 
 def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
     """Return whether the pattern may be in the last words before a place."""
     first = max(0, start - _NEAR)
-    words = data[first:start].replace(b"-", b" ").rsplit(None, _WORDS)
+    near = data[first:start]
+    if not near.isascii():  # then blanks may have more bytes, or be taken for words
+        return bool(before.search(data, max(0, start - _FAR), start))
+    words = near.translate(_BLANKS).rsplit(None, _WORDS)
     if len(words) > _WORDS:
         return bool(before.search(data, first + len(words[0]), start))
     # Fewer words are all there are, or are very long, or there are many blanks.
