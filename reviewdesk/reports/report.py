@@ -141,10 +141,9 @@ class Report:
                 self.position = position_of(stream)
                 for item, made in (found := iter(group)):
                     if not isinstance(made, FieldProblem):
-                        verdict, text = made
+                        verdict = made[0]
                         self._unread.ballots += len(verdict.jurors)
-                        if b'"unknown"' in text:
-                            self._unread.add(verdict.jurors)
+                        self._unread.add(verdict.jurors)
                         self.responses += bool(verdict.output)
                         self._given += 1
                         yield made

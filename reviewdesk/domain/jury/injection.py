@@ -92,9 +92,7 @@ _RULED = (
     rf"{_FILL}(?:{_GRADING})?(?:rubrics?\b|{_GRADING}(?:scheme\b|{_ORDERS}))|"
     r"(?:all|everything)\s+(?:of\s+)?(?:that\s+(?:is|was)\s+)?(?:the\s+)?(?:above|before)\b"
 )
-_GIVE_BEST = (
-    rf"\s+(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
-)
+_GIVE_BEST = rf"\s+(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
 _GIVE_PASS = (
     rf"\s+(?:{_ANSWER}|this|it)\s+(?:an?|the)\s+(?:(?:score|rating|grade|mark)\s+of\b|pass\b)"
 )
@@ -111,9 +109,7 @@ _GETS = (
     r"\s+(?:be\s+(?:given|awarded|assigned|scored|rated|graded|marked|judged)|receive|get)\s+"
     rf"(?:(?:an?|the|as)\s+)?(?:{_BEST}|10\b|100\b|1\.0\b|pass\b|correct\b)"
 )
-_DESERVED = (
-    rf"s?\s+(?:(?:an?|the|to\s+get|to\s+receive)\s+){{0,2}}(?:{_BEST}|to\s+pass\b|pass\b)"
-)
+_DESERVED = rf"s?\s+(?:(?:an?|the|to\s+get|to\s+receive)\s+){{0,2}}(?:{_BEST}|to\s+pass\b|pass\b)"
 _WITH_PASS = r"\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)"
 _TO = r"(?:note|notice|message|attention|instructions?|memo)\s*(?:to|for)?[:,]?\s+"
 _TO_ALL = rf"{_TO}(?:(?:the|all|any|our)\s+)?(?:{_MACHINE})?"

@@ -49,15 +49,16 @@ def _around(sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None]:
 
 def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
     """Return whether the pattern may be in the last words before a place."""
-    first = max(0, start - _NEAR)
+    begin = data.rfind(_END, max(0, start - _FAR), start) + 1
+    first = max(begin, start - _NEAR)
     near = data[first:start]
     if not near.isascii():  # then blanks may have more bytes, or be taken for words
-        return bool(before.search(data, max(0, start - _FAR), start))
+        return bool(before.search(data, max(begin, start - _FAR), start))
     words = near.translate(_BLANKS).rsplit(None, _WORDS)
     if len(words) > _WORDS:
         return bool(before.search(data, first + len(words[0]), start))
     # Fewer words are all there are, or are very long, or there are many blanks.
-    return first > 0 or bool(before.search(data, 0, start))
+    return first > begin or bool(before.search(data, first, start))
 
 
 def _slots(codes: npt.NDArray[np.uint32]) -> Ints:

@@ -66,6 +66,11 @@ def occurrences(data: bytes, byte: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
 
+def characters(data: bytes) -> int:
+    """Count the characters of UTF-8, in a fraction of the time that decoding takes."""
+    return len(data) - int(np.count_nonzero(np.frombuffer(data, np.int8) < -64))
+
+
 def escaped(data: bytes, byte: bytes) -> int:
     """Count a byte behind an odd number of backslashes; the data does not end in a backslash."""
     letters = np.frombuffer(data, np.uint8)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import msgspec
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.dense import occurrences
+from reviewdesk.domain.stats.dense import characters, occurrences
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import (
     MAX_ITEM,
@@ -218,7 +218,7 @@ class Window:
         last = data.rfind(b"\n", 0, end)
         if last >= 0:
             self._column = 1
-        self._column += len(data[last + 1 : end].decode())
+        self._column += characters(data[last + 1 : end])
         return data[end:]
 
     def _forget(self) -> None:

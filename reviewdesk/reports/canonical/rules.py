@@ -227,7 +227,7 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
         blanks = b"\n" in whole or b"\t" in whole
         escapes = b"\\" in whole
         given = quotes(whole)
-        needed = quotes(json_of(verdicts))
+        needed = _quotes_needed(verdicts)
         stored = list(texts)
         dropped = 0
         for at, text in enumerate(texts) if blanks or escapes or given != needed else ():
@@ -242,6 +242,26 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
         if given == needed + 2 * dropped and not _is_odd(verdicts, texts):
             return list(zip(verdicts, stored, strict=True))
     return [UNCLEAN] if len(texts) == 1 else [clean_verdicts([text])[0] for text in texts]
+
+
+def _quotes_needed(verdicts: Sequence[VerdictModel]) -> int:
+    """Count the quotes of verdicts as JSON, of which the long texts are not written for this.
+
+    The reasons of jurors are left out of the verdicts: no rule reads them.
+    """
+    kept = [(one.input, one.output, one.alternative, one.rubric) for one in verdicts]
+    texts = 4 * len(kept) - sum(some.count(None) for some in kept)
+    for one in verdicts:
+        one.input = one.output = one.alternative = one.rubric = None
+        for juror in one.jurors:
+            if juror.reason is not None:
+                juror.reason = None
+                texts += 1
+    # Each has two quotes around its key and two around itself.
+    count = quotes(json_of(verdicts)) + 4 * texts
+    for one, some in zip(verdicts, kept, strict=True):
+        one.input, one.output, one.alternative, one.rubric = some
+    return count
 
 
 def _is_odd(verdicts: Sequence[VerdictModel], texts: Sequence[bytes]) -> bool:
