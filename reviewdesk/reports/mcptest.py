@@ -6,7 +6,7 @@ understood are read. The raw object is kept with the verdict, and an import note
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -141,18 +141,26 @@ _RULE = {
 """The keys of a juror's record that hold its ballot."""
 
 
+@lru_cache(maxsize=4096)
+def _names_among(keys: tuple[str, ...]) -> list[str]:
+    return [key for key in _JUROR_NAMES if key in keys]
+
+
 def _panel(jury: FoundJury) -> list[JsonObject]:
     """Return the records of a jury's jurors with their names, without settings and empty values."""
     panel = []
     for seat, one in enumerate(jury.panel, 1):
-        left = settings_among(tuple(one))
-        record = {
-            key: value
-            for key, value in one.items()
-            if (value or type(value) not in _HOLDER) and key not in left
-        }
+        keys = tuple(one)
+        left = settings_among(keys)
+        record = dict(one)
+        if left or not _HOLDER.isdisjoint(map(type, one.values())):
+            record = {
+                key: value
+                for key, value in one.items()
+                if (value or type(value) not in _HOLDER) and key not in left
+            }
         record["seat"] = f"juror {seat}"
-        for key in _JUROR_NAMES:
+        for key in _names_among(keys):
             held = record.get(key)
             held = first(held, ("name", "id", "model")) if isinstance(held, dict) else held
             if name := values.label(held):

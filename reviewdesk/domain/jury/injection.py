@@ -50,11 +50,26 @@ class Sign(Struct, frozen=True):
     """Of every other match, a pattern in the six words before, where a hyphen counts as a blank."""
 
 
+_NOT_TO = r"(?!\s+to\b)"
+"""Left to the pattern of the text: not every byte that may be part of a blank is one."""
+
+
 def _sign(
-    kind: InjectionKind, hints: str, *patterns: str, then: str = "", before: str = ""
+    kind: InjectionKind,
+    hints: str,
+    *patterns: str,
+    rest: str = "",
+    then: str = "",
+    before: str = "",
 ) -> Sign:
-    """Make a sign of hints in groups (``;`` and ``&``); long runs are bounded, so none is slow."""
+    """Make a sign of hints in groups (``;`` and ``&``); long runs are bounded, so none is slow.
+
+    ``rest`` is what follows a hint of the first group, if every match begins with one.
+    """
     groups = tuple(tuple(group.split(";")) for group in hints.split(" & "))
+    if rest:
+        patterns = (rf"\b(?:{'|'.join(groups[0])})(?:{rest})",)
+        then = rest.replace(_NOT_TO, "")
     whole = "|".join(patterns)
     for run, bounded in ((r"\s+", r"\s{1,20}"), (r"\s*", r"\s{0,20}"), (r"\w+", r"\w{1,40}")):
         whole = whole.replace(run, bounded)
@@ -92,27 +107,15 @@ _RULED = (
     rf"{_FILL}(?:{_GRADING})?(?:rubrics?\b|{_GRADING}(?:scheme\b|{_ORDERS}))|"
     r"(?:all|everything)\s+(?:of\s+)?(?:that\s+(?:is|was)\s+)?(?:the\s+)?(?:above|before)\b"
 )
-_GIVE_BEST = rf"\s+(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
-_GIVE_PASS = (
-    rf"\s+(?:{_ANSWER}|this|it)\s+(?:an?|the)\s+(?:(?:score|rating|grade|mark)\s+of\b|pass\b)"
-)
-_OF_TEN = (
-    rf"\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
-    r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
-    r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b"
-)
-_AS_CORRECT = (
-    rf"\s+{_ANSWER}\s+(?:as\s+)?(?:an?\s+)?"
-    r"(?:correct|pass(?:ed|ing)?|perfect|excellent|accepted)\b"
-)
 _GETS = (
     r"\s+(?:be\s+(?:given|awarded|assigned|scored|rated|graded|marked|judged)|receive|get)\s+"
     rf"(?:(?:an?|the|as)\s+)?(?:{_BEST}|10\b|100\b|1\.0\b|pass\b|correct\b)"
 )
 _DESERVED = rf"s?\s+(?:(?:an?|the|to\s+get|to\s+receive)\s+){{0,2}}(?:{_BEST}|to\s+pass\b|pass\b)"
-_WITH_PASS = r"\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)"
-_TO = r"(?:note|notice|message|attention|instructions?|memo)\s*(?:to|for)?[:,]?\s+"
-_TO_ALL = rf"{_TO}(?:(?:the|all|any|our)\s+)?(?:{_MACHINE})?"
+_TO = (
+    r"(?:note|notice|message|attention|instructions?|memo)\s*(?:to|for)?[:,]?\s+"
+    rf"(?:(?:the|all|any|our)\s+)?(?:{_MACHINE})?"
+)
 _DEAR = r"\b(?:dear|hello|hey|hi)\s+"
 
 SIGNS = (
@@ -137,7 +140,7 @@ SIGNS = (
         "judge;juror;grader;evaluator;rater;scorer;assessor;adjudicator & you;not;mess;attention;"
         "instruction;memo;dear;hello;hey;hi",
         rf"\byou(?:'re|\s+are)\s+(?:now\s+)?(?:an?|the|my)\s+(?:\w+\s+){{0,2}}{_JUDGE}(?!\s+of\b)",
-        rf"\b{_TO_ALL}{_JUDGE}\s*[:,\u2014-]",
+        rf"\b{_TO}{_JUDGE}\s*[:,\u2014-]",
         rf"{_DEAR}(?:{_MACHINE}{_JUDGE}|(?:grader|evaluator|juror|rater)s?\b)",
         rf"\bas\s+(?:an?|the|my)\s+{_MACHINE}{_JUDGE},?\s+you\b",
         r"\bas\s+(?:an?|the|my)\s+(?:grader|evaluator|juror|rater),?\s+you\s+(?:must|shall|will)\b",
@@ -145,7 +148,7 @@ SIGNS = (
         r"(?:only\s+|now\s+)?(?:output|print|emit|say|return|respond(?:\s+with)?|reply(?:\s+with)?|"
         r"answer(?:\s+with)?)\s+[\"'`]?(?:pass\b|true\b|yes\b|correct\b|10\b|1\.0\b|\[\[)",
         then=r"s?,?\s+you",
-        before=rf"\b(?:you(?:'re| are)\b|(?:{_TO_ALL}|{_DEAR}(?:{_MACHINE})?)\Z)",
+        before=rf"\b(?:you(?:'re| are)\b|(?:{_TO}|{_DEAR}(?:{_MACHINE})?)\Z)",
     ),
     _sign(
         InjectionKind.ADDRESS,
@@ -156,21 +159,23 @@ SIGNS = (
     _sign(
         InjectionKind.DEMAND,
         "give;award;assign;grant & mark;score;point;credit;grade;rating;pass",
-        rf"\b(?:give|award|assign|grant)(?:{_GIVE_BEST}(?!\s+to\b)|{_GIVE_PASS})",
-        then=f"{_GIVE_BEST}|{_GIVE_PASS}",
+        rest=rf"\s+(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
+        rf"{_NOT_TO}|\s+(?:{_ANSWER}|this|it)\s+(?:an?|the)\s+"
+        r"(?:(?:score|rating|grade|mark)\s+of\b|pass\b)",
     ),
     _sign(
         InjectionKind.DEMAND,
         "give;award;assign;grant;rate;score;grade;mark & /;out & 10;5",
-        rf"\b(?:give|award|assign|grant|rate|score|grade|mark){_OF_TEN}",
-        then=_OF_TEN,
+        rest=rf"\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
+        r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
+        r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b",
     ),
     _sign(
         InjectionKind.DEMAND,
         "mark;rate;grade;score;judge;evaluate & correct;pass;perfect;excellent;accepted & the;"
         "this;my;our;that",
-        rf"\b(?:mark|rate|grade|score|judge|evaluate){_AS_CORRECT}",
-        then=_AS_CORRECT,
+        rest=rf"\s+{_ANSWER}\s+(?:as\s+)?(?:an?\s+)?"
+        r"(?:correct|pass(?:ed|ing)?|perfect|excellent|accepted)\b",
     ),
     _sign(
         InjectionKind.DEMAND,
@@ -181,8 +186,7 @@ SIGNS = (
     _sign(
         InjectionKind.DEMAND,
         "respond;reply;answer & with & pass;10/10;[[",
-        rf"\b(?:respond|reply|answer){_WITH_PASS}",
-        then=_WITH_PASS,
+        rest=r"\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)",
     ),
     _sign(
         InjectionKind.VERDICT,

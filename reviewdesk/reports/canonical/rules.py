@@ -245,20 +245,19 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
 
 
 def _quotes_needed(verdicts: Sequence[VerdictModel]) -> int:
-    """Count the quotes of verdicts as JSON, of which the long texts are not written for this.
-
-    The reasons of jurors are left out of the verdicts: no rule reads them.
-    """
+    """Count the quotes of verdicts as JSON, of which the long texts are not written for this."""
+    jurors = [juror for one in verdicts for juror in one.jurors]
+    reasons = [one.reason for one in jurors]
     kept = [(one.input, one.output, one.alternative, one.rubric) for one in verdicts]
-    texts = 4 * len(kept) - sum(some.count(None) for some in kept)
+    texts = len(reasons) - reasons.count(None) + sum(4 - some.count(None) for some in kept)
+    for juror in jurors:
+        juror.reason = None
     for one in verdicts:
         one.input = one.output = one.alternative = one.rubric = None
-        for juror in one.jurors:
-            if juror.reason is not None:
-                juror.reason = None
-                texts += 1
     # Each has two quotes around its key and two around itself.
     count = quotes(json_of(verdicts)) + 4 * texts
+    for juror, reason in zip(jurors, reasons, strict=True):
+        juror.reason = reason
     for one, some in zip(verdicts, kept, strict=True):
         one.input, one.output, one.alternative, one.rubric = some
     return count
