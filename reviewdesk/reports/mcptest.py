@@ -152,13 +152,11 @@ def _panel(jury: FoundJury) -> list[JsonObject]:
     for seat, one in enumerate(jury.panel, 1):
         keys = tuple(one)
         left = settings_among(keys)
-        record = dict(one)
-        if left or not _HOLDER.isdisjoint(map(type, one.values())):
-            record = {
-                key: value
-                for key, value in one.items()
-                if (value or type(value) not in _HOLDER) and key not in left
-            }
+        record = {
+            key: value
+            for key, value in one.items()
+            if (value or type(value) not in _HOLDER) and key not in left
+        }
         record["seat"] = f"juror {seat}"
         for key in _names_among(keys):
             held = record.get(key)
