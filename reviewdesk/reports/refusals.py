@@ -1,5 +1,6 @@
 """Errors for files that no reader opens; they say what the file is and which command takes it."""
 
+import codecs
 import csv
 import re
 from collections.abc import Callable, Sequence
@@ -165,11 +166,32 @@ def of_bytes(source: Source, head: bytes) -> InputFileError | None:
     return refused(source, f"contains a NUL byte (byte {zero}) and is not text", _WRITE, line)
 
 
+_CODE_PAGES = (
+    ("CP932", "[ぁ-ヿ]", 0.2),
+    ("CP949", "(?<=[가-힣])[가-힣]|[가-힣](?=[가-힣])", 0.9),
+    ("GB18030", "(?<=[一-鿿])[一-鿿]|[一-鿿](?=[一-鿿])", 0.9),
+    ("WINDOWS-1251", "(?<=[а-яА-ЯёЁ])[а-яёіїє]", 0.5),
+    ("WINDOWS-1250", "[ąłśź]", 0.3),
+    ("WINDOWS-1254", "[ğışİŞĞçöüÇÖÜâî“”’–]", 0.99),
+)
+"""Code pages of texts, with their letters and the least share of the signs beyond ASCII."""
+
+
+def _code_page(head: bytes) -> str:
+    """Return the code page that the letters of a text show; that of western Europe by default."""
+    for name, letters, least in _CODE_PAGES:
+        text = codecs.decode(head, name, "replace")
+        other = re.sub(r"[\x00-\x7f\u3000-\u303f\uff01-\uff60]", "", text)
+        if "\ufffd" not in text[:-1] and len(re.findall(letters, text)) > least * len(other):
+            return name
+    return "WINDOWS-1252"
+
+
 def not_utf8(source: Source, head: bytes, byte: int) -> InputFileError:
     """Return the error for a file whose start is not UTF-8."""
     line = f"line {head.count(10, 0, byte) + 1}"
     controls = len(re.findall(rb"[\0-\x08\x0e-\x1f]", head[:1000]))
-    hint = _WRITE if controls > 10 else _RECODE.format("WINDOWS-1252")
+    hint = _WRITE if controls > 10 else _RECODE.format(_code_page(head))
     return refused(source, f"is not UTF-8 text (byte {byte})", hint, line)
 
 
@@ -224,6 +246,6 @@ def of_text(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError
 
 def _has_columns(text: str) -> bool:
     lines = [line for line in text.splitlines(keepends=True) if line.strip()]
-    records = (csv.reader(lines, delimiter=mark) for mark in (",", ";", "\t", "|"))
+    records = (csv.reader(lines, delimiter=mark) for mark in ",;\t|^~")
     widths = ([*map(len, islice(one, 5))] for one in records)
     return any(one[1:] and one[0] > 1 and len(set(one)) == 1 for one in widths)

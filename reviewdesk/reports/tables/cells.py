@@ -206,8 +206,8 @@ NOT_FINITE = frozenset({
 _PASSES = """
 passed accepted chosen 1 1.0 y t p ✓ ✔ ✅ ☑ 👍 ja bestanden richtig oui sí sì はい 合格 是 да wahr
 vrai verdadero vero correcto aprobado réussi conforme gut good ok okay right met satisfied success
-approved approve acceptable valid win up thumbs_up checked si 通过 正确 对 正解 正しい ○ ◎ 예 통과
-합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto promosso
+approved approve acceptable valid win up thumbs_up checked si 🟢 通过 正确 对 正解 正しい ○ ◎ 예
+통과 합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto promosso
 juste goed juist geslaagd tak rätt evet doğru correcta aprobada korrekt akzeptiert accepté acceptée
 validé aceptado aceptada accettato approvato aceito goedgekeurd bien bon zaliczone godkänd
 """
@@ -215,7 +215,7 @@ _FAILS = """
 failed rejected 0 0.0 n f ✗ ✘ ❌ ✕ ☒ 👎 nein nicht_bestanden falsch non いいえ 不合格 否 нет faux
 falso incorrecto rechazado échoué schlecht bad not_ok nok not_okay wrong not_met unmet
 not_satisfied failure disapprove disapproved unacceptable invalid loss lose down thumbs_down
-unchecked not_correct not_accepted 不通过 未通过 不正确 错误 错 不正解 × 아니오 불합격 실패 오답
+unchecked 🔴 not_correct not_accepted 不通过 未通过 不正确 错误 错 不正解 × 아니오 불합격 실패 오답
 틀림 неверно неправильно незачёт незачет não nao reprovado suspenso incorreto errado errato
 sbagliato scorretto bocciato fout onjuist gezakt nie fel hayır yanlış no_aprobado non_conforme
 incorrecta rechazada suspendido inkorrekt abgelehnt refusé refusée rejeté rejetée rifiutato
@@ -236,7 +236,8 @@ _BEHIND_LETTER = re.compile(r"\s*(?:[01]|[^\W\d]\w?)\s?[-:=).]\s*([^\W\d][^:;]*)
 """A word behind a letter, a 0 or a 1, such as ``A: pass``."""
 NEITHER = re.compile(
     r"neutral|neither|borderline|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium"
-    r"|moderate|fair$|average|unsure|unclear|tie$|teilweise|partiel|parcial|vielleicht|一部|普通",
+    r"|moderate|fair$|same|equal|draw$|both|gleich|🟡|average|unsure|unclear|tie$|teilweise|partiel"
+    r"|parcial|vielleicht|一部|普通",
     re.IGNORECASE,
 )
 """Words for an answer between a pass and a fail."""
@@ -518,3 +519,16 @@ def is_answer(cell: Any) -> bool:
 
 
 USUAL = DecidingWords(ReadOptions())
+
+
+_SCALES = ((0, 1), (1, 5), (0, 5), (1, 10), (0, 10), (0, 100))
+
+
+def usual_scale(cells: Iterable[object]) -> tuple[int, int] | None:
+    """Return the narrowest usual scale of some scores, or None if they are not all numbers."""
+    scores = [likely_number(cell) for cell in cells if not is_missing(cell)]
+    numbers = [score for score in scores if score is not None]
+    if not numbers or len(numbers) < len(scores):
+        return None
+    fits = (one for one in _SCALES if one[0] <= min(numbers) and max(numbers) <= one[1])
+    return next(fits, None)

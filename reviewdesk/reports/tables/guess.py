@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from os.path import commonprefix
 
@@ -18,11 +18,11 @@ from reviewdesk.reports.tables.cells import (
     Cells,
     is_computed,
     is_criterion,
-    is_missing,
     likely_number,
     name,
     parsed,
     roles_of,
+    usual_scale,
 )
 from reviewdesk.reports.tables.nested import (
     ANSWERS,
@@ -115,7 +115,9 @@ class Guesser(TableShapes):
             self.made["output"] = options.output_column
         if {"alternative", "rival"} & self.made.keys():
             self.made |= {"rubric": "=Is response A the better one?"} | self.made
-            self.made["words"] = _FIRST
+            self.made["words"] = self.words_of_pair(_FIRST)
+        if not options.scale and (scale := self.told_scale(self.document)):
+            self.made["scale"] = scale
         self.item = options.item_column or self.roles.get("item") or ""
         self.checks: list[str] = []
         """Columns of numbers that programs computed, beside those of judges."""
@@ -574,19 +576,6 @@ def _are_sure(judges: Sequence[str]) -> bool:
     ]
     short = all(len(one) < 3 or JUDGE.search(one) or one[-1].isdigit() for one in rest)
     return all(map(SURE.search, judges)) and (short or len(judges) == 1)
-
-
-_SCALES = ((0, 1), (1, 5), (0, 5), (1, 10), (0, 10), (0, 100))
-
-
-def usual_scale(cells: Iterable[object]) -> tuple[int, int] | None:
-    """Return the narrowest usual scale of some scores, or None if they are not all numbers."""
-    scores = [likely_number(cell) for cell in cells if not is_missing(cell)]
-    numbers = [score for score in scores if score is not None]
-    if not numbers or len(numbers) < len(scores):
-        return None
-    fits = (one for one in _SCALES if one[0] <= min(numbers) and max(numbers) <= one[1])
-    return next(fits, None)
 
 
 def _deciding(scale: Sequence[float] | None, *, several: bool) -> str:

@@ -200,7 +200,10 @@ def _sums_up(cells: Sequence[Any], above: Sequence[Any]) -> bool:
     other = shared & {("number", "word"), ("share", "word"), ("share", "number")}
     unlike = not above or _shape(label) != _shape(above[0])
     return bool(_TOTAL.match(label)) or (
-        unlike and bool(texts) and not any(texts) and (bool(other) or len(texts) > 1)
+        unlike
+        and bool(texts)
+        and not any(texts)
+        and (bool(other) or len(texts) > 1 or not cells[0])
     )
 
 

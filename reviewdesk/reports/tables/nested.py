@@ -34,7 +34,8 @@ NO_SCORE = re.compile(
     r"|comments?|begründung)[_ .]"
     rf"|(?:^|[_ ./:(-]|{CAMEL})(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
-    r"|temperature|usd|eur|dollars?|price|page|(?<!qwen.)max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
+    r"|temperature|usd|eur|dollars?|price|page|(?:rating_)?scale|span|range|(?<!qwen.)max|#|ms|secs?|seconds"
+    r"|s|ts|spent|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
     r"|tries|calls|rounds?|runtime|progress|finished|latitude|longitude"
     rf"|reason\w*|{'|'.join(REASONS)}|created|at|ns|state|threshold|status_code)\W*$|[/.]error$"
@@ -84,6 +85,7 @@ WHO = ("created_by", "annotator", "author", "user_name", "user_id", "user", "by"
 _NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", *ANSWERS}
 """Roles whose cells do not say who answers."""
 _LONGEST_MARK = 40
+_LONGEST_NAME = 80
 STATED = re.compile(r"(?:pass|fail)(?:ed)?\Z", re.IGNORECASE)
 _OF_BALLOT = BALLOT - {"model", "repeat", *ANSWERS}
 _MODELS = ("model", "modelVersion", "model_version", "modelId")
@@ -274,6 +276,8 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     if called[:1] == [roles.get("dimension")] and len({*names}) < len(names) and names[0] != "None":
         likely = ("name",)  # the judge recurs with each question
     judge = next((one for one in likely if at_path(elements[0], one) is not None), "")
+    judge = judge or ("" if named else _told_apart(elements, roles))
+    of_text = judge not in ("", *likely) and not JUDGE.search(judge)
     if roles.keys().isdisjoint(ANSWERS) or not (named or judge):
         return None
     kept = (*ANSWERS, "raw_score", "reason", "error")
@@ -282,13 +286,26 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
         rule["dimension"] = roles["dimension"]
     elif named and any(map(is_criterion, held)):
         rule["dimension"] = "@key"
-    elif judge and (asked or any(is_criterion(str(at_path(one, judge))) for one in elements)):
+    elif judge and (
+        asked or of_text or any(is_criterion(str(at_path(one, judge))) for one in elements)
+    ):
         rule["dimension"] = judge
     elif judge == "key" and not any(JUDGE.search(str(one.get(judge))) for one in elements):
         rule["dimension"] = judge  # the key of a feedback is its question
     if plain:
         rule["score"] = f"{rule.get('score', 'score')}|@value"
     return {"each": path, "judge": "@key" if named else judge, **rule}
+
+
+def _told_apart(elements: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> str:
+    """Return the key of a short text that differs in each of several answers, or ""."""
+    for key in elements[0] if len(elements) > 1 else ():
+        said = [one.get(key) for one in elements]
+        texts = all(type(one) is str and 0 < len(one) < _LONGEST_NAME for one in said)
+        other = key in roles.values() or NO_SCORE.search(key) or any(map(is_answer, said))
+        if texts and len({*said}) == len(said) and not other:
+            return key
+    return ""
 
 
 def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:

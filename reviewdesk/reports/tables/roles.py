@@ -23,16 +23,8 @@ from reviewdesk.reports.tables.cells import (
     with_decimal_point,
     without_remark,
 )
-from reviewdesk.reports.tables.nested import (
-    ANSWERS,
-    CAMEL,
-    JUDGE,
-    NO_SCORE,
-    STATED,
-    WHO,
-    TableSample,
-    raw_forms,
-)
+from reviewdesk.reports.tables.nested import ANSWERS, CAMEL, JUDGE, NO_SCORE, STATED, WHO, raw_forms
+from reviewdesk.reports.tables.pairs import SHORT, TablePairs
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
@@ -108,6 +100,12 @@ _RATER = re.compile(
     re.IGNORECASE,
 )
 """Columns of people."""
+_ROLE_OF_PERSON = re.compile(
+    r"(?:annotator|rater|coder|labell?er|reviewer|prüfer(?:in)?|revisore?|relecteur)[ _-]"
+    r"(?=[a-z]{2})",
+    re.IGNORECASE,
+)
+"""The start of a column's name that says what the person does whom it names."""
 _EXPERT = re.compile(r"expert\b|expert_", re.IGNORECASE)
 _FIRST_NAMES = """
 adam alex alice amir ana andrea anita anja anna anne ben bob carlos carol charlie chen chris dan
@@ -122,7 +120,6 @@ _NAME = re.compile(r"[^\W\d_][^\W\d_A-Z]+\Z")
 _NAMES_JUDGE = re.compile(
     r"judge|model|guard|rater|review|annot|evaluat|grader|scorer|assess", re.IGNORECASE
 )
-_MOST_WORDS = 6
 _FAILS = re.compile(
     r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
     r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|(?:do|doe|did|ca|is|wo)(?:s not|es not| not|n't)"
@@ -135,12 +132,6 @@ OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE
 """Columns of an outcome that may be the item's, not that of a question."""
 _RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
 """What a status says of a call, which is not an answer."""
-_LIKERT = re.compile(
-    r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided"
-    r"|[a-f][+-]?$",
-    re.IGNORECASE,
-)
-_SHORT = 60
 
 
 def _is_vote(cell: object) -> bool:
@@ -150,7 +141,7 @@ def _is_vote(cell: object) -> bool:
     return USUAL.vote(cell) is not None
 
 
-class TableRoles(TableSample):
+class TableRoles(TablePairs):
     """The roles of the columns of a table, each with its column or path."""
 
     def __init__(
@@ -164,6 +155,8 @@ class TableRoles(TableSample):
         """Whether the table has a row for each person, as forms have."""
         self.likely_judge = ""
         """The column that may name the judges, or the writers of responses that are not there."""
+        self.marks: tuple[set[str], set[str]] = ({"a"}, {"b"})
+        """What names the first and the second one of two responses."""
         self.made: JsonObject = {}
         """The map, as far as it is known."""
         self.given = (*options.judge_columns, *options.criteria_columns)
@@ -237,7 +230,7 @@ class TableRoles(TableSample):
         """Find texts by a word in the names of columns, and scores under the name of reasons."""
         talk = self.cells(self.roles.get("conversation", ""))
         if "conversation" in self.roles and all(type(parsed(one)) is str for one in talk):
-            role = "item" if all(len(one) <= _SHORT for one in talk) else "output"
+            role = "item" if all(len(one) <= SHORT for one in talk) else "output"
             self.roles.setdefault(role, self.roles.pop("conversation"))
         for role, words in TEXTS.items():
             taken = {*self.roles.values()}
@@ -252,6 +245,7 @@ class TableRoles(TableSample):
                     # A summary or a translation of the text is the output.
                     self.roles.setdefault("input", self.roles[role])
                 self.roles[role] = found
+        self.find_pair(free)
         if all(map(str.isdecimal, self.columns)):
             self.place_texts()
         missing = [one for one in ("input", "output") if one not in self.roles]
@@ -260,8 +254,9 @@ class TableRoles(TableSample):
             rest = [*takewhile(lambda one: not self.answers(one), free[1:])]
             rest = [one for one in rest if self.is_text(one) and " " in "".join(self.cells(one))]
             rest = [one for one in rest if not (one in known or _no_text(one))]
-            rest = [one for one in rest if not self.recurs([one])]
-            if len(rest) <= len(missing):
+            rest = [one for one in rest if 2 * len(self.said_in([one])) > len(self.sample)]
+            if len(rest) <= len(missing) or len(missing) > 1:
+                rest = rest[-len(missing) :]
                 self.roles |= dict(zip(missing[-len(rest) :], rest, strict=False))
         # A "note" is a score in French, and a reason in English.
         for why in free if "score" not in self.roles else ():
@@ -504,11 +499,12 @@ class TableRoles(TableSample):
             if first in free and self.recurs([first]) and not self.answers(first):
                 return first
         cells = self.cells(first)
-        named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells)
+        named = all(isinstance(one, str) and len(one) <= SHORT for one in cells)
         whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
         names_rows = named and whole and not any(map(is_answer, cells))
         numbers = [likely_number(one) for one in cells]
-        counted = any(numbers == [*range(at, at + len(numbers))] for at in (0, 1))
+        start = next(iter(numbers), None) or 0
+        counted = numbers == [start + at for at in range(len(numbers))]
         counts_rows = counted and len(numbers) > 2 and first not in self.said
         if first in free and (names_rows or counts_rows):
             return first
@@ -529,24 +525,6 @@ class TableRoles(TableSample):
         said = len(filled) - len(rest)
         rest = [str(one) for one in rest if not stated_error(one)]
         return said > len(rest) and all(is_word(one) or not one[:1].isalnum() for one in rest)
-
-    def is_text(self, column: str) -> bool:
-        cells = self.cells(column)
-        texts = bool(cells) and all(isinstance(parsed(one), str) for one in cells)
-        return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
-
-    def is_texts(self, column: str) -> bool:
-        """Return True if some cells of a column are texts, and the others may be answers."""
-        cells = self.cells(column)
-        empty = all(parsed(one) in ({}, []) for one in cells)
-        return not (empty or all(map(is_answer, cells)) or self.has_words(cells))
-
-    def has_words(self, filled: Sequence[Any]) -> bool:
-        """Return True if cells hold only a few words, which are not votes."""
-        found = {*map(str, filled)}
-        few = len(found) <= min(_MOST_WORDS, max(1, len(filled) - 1))
-        words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
-        return words and (few or all(map(_LIKERT.match, found)))
 
     def known_words(self) -> set[str]:
         """Return the words that mean pass or fail in this table, beside the usual ones."""
@@ -579,7 +557,8 @@ def _is_person(column: str) -> bool:
     stem = stem_of(column)
     words = re.split(r"[\W\d_]+", stem.casefold())
     initials = len(stem) == 2 and stem.isalpha() and stem.isupper() and stem != "AI"
-    return (initials or words[0] in _FIRST_NAMES.split()) and not JUDGE.search(column)
+    named = initials or words[0] in _FIRST_NAMES.split() or _ROLE_OF_PERSON.match(column)
+    return bool(named) and not JUDGE.search(_ROLE_OF_PERSON.sub("", column))
 
 
 def frame_of(named: Sequence[str]) -> tuple[str, str]:

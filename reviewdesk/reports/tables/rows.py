@@ -336,6 +336,9 @@ def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
         roles = roles_of(first)
         if any(map(_is_jury, first.values())):
             return key, first
+        of_judge = {*around} & {"judge", "item", "input", "output"} == {"judge"} and held[1:]
+        if of_judge and not {"judge", "dimension"} & roles.keys():
+            return key, first  # its answers on items, if nothing says what they ask
         if role := next((one for one in ("output", "item") if one in roles), ""):
             # Texts around a list, and a judge or a question beside a name, are those of ballots.
             texts = role == "item" and {"input", "output"} & around

@@ -57,7 +57,9 @@ AGAIN = re.compile(
     r"[\s_.-]*\(?(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+\)?$",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
+_RANGE = re.compile(
+    r"[(\[](\d+) ?(?:-|–|to|\.\.|bis|à|a|do|tot|~|～) ?(\d+)[)\]]|(?:/|out of) ?(\d+)\)?\Z"
+)
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _JOINS = (

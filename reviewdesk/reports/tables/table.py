@@ -28,9 +28,9 @@ from reviewdesk.reports.maps import map_text, packaged
 from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.tables.cells import FACTS, CellError, roles_of
+from reviewdesk.reports.tables.cells import FACTS, CellError, roles_of, usual_scale
 from reviewdesk.reports.tables.entries import MapReader
-from reviewdesk.reports.tables.guess import Guess, Guesser, listed, usual_scale
+from reviewdesk.reports.tables.guess import Guess, Guesser, listed
 from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap, absent
 from reviewdesk.reports.tables.verdict import verdicts

@@ -168,6 +168,7 @@ WITH_A_COMMAND = {
     "a.tar": (bytes(257) + b"ustar" + bytes(250), "is a tar archive", "tar -xf a.tar"),
     "a.xls": (b"\xd0\xcf\x11\xe0" + bytes(99), "before 2007", "--convert-to xlsx a.xls"),
     "utf16.csv": (CSV.decode().encode("utf-16"), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"),
+    "sjis.csv": ("id,がいい\n".encode("cp932"), "is not UTF-8", "iconv -f CP932 -t UTF-8"),
     "latin.csv": ("id,é\n".encode("latin-1"), "is not UTF-8", "iconv -f WINDOWS-1252 -t UTF-8"),
     "mac.csv": (CSV.replace(b"\n", b"\r"), "carriage return alone", "tr '\\r' '\\n' < mac.csv |"),
     "a.yaml": (b"results:\n  - id: a\n", "is YAML", "< a.yaml | reviewdesk open -"),

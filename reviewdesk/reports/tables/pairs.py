@@ -1,0 +1,109 @@
+"""Find texts, the two responses of a comparison, and a stated scale in the rows of a table."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from reviewdesk.reports.tables.cells import (
+    NEITHER,
+    Cells,
+    is_answer,
+    is_word,
+    likely_number,
+    parsed,
+)
+from reviewdesk.reports.tables.nested import TableSample
+
+_MARK = r"(?:(?<=[\W_])|(?<=[a-z])(?=[A-Z\d])|^){0}(?=[\W_]|$)"
+_PAIRS = (("a", "b"), ("1", "2"), ("x", "y"), ("left", "right"), ("first", "second"), ("0", "1"))
+"""Marks in the names of two responses."""
+_SCALE = re.compile(
+    r"(?:^|[\W_]|(?<=[a-z]))(?:scale|range|skala|échelle|escala|schaal)$", re.IGNORECASE
+)
+"""Names of values that state the scale of the scores."""
+_LIKERT = re.compile(
+    r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided"
+    r"|[a-f][+-]?$",
+    re.IGNORECASE,
+)
+SHORT = 60
+_MOST_WORDS = 6
+
+
+class TablePairs(TableSample):
+    """The texts of a table, of which two may be compared."""
+
+    roles: dict[str, str]
+    marks: tuple[set[str], set[str]]
+    """What names the first and the second one of two responses."""
+
+    def find_pair(self, free: Sequence[str]) -> None:
+        """Find two responses of which one is the better: their names differ by a mark, as A and B.
+
+        They may also be the two texts of a list.
+        """
+        for first, second in _PAIRS if "alternative" not in self.roles else ():
+            for one in free:
+                other = re.sub(_MARK.format(first), second, one, count=1, flags=re.IGNORECASE)
+                other = next((two for two in free if two.casefold() == other.casefold()), one)
+                if one != other and all(map(self.is_texts, (one, other))) and self.is_text(one):
+                    self.roles |= {"output": one, "alternative": other}
+                    self.marks = ({first, one.casefold()}, {second, other.casefold()})
+                    return
+        for one in free if not {"alternative", "output"} & self.roles.keys() else ():
+            lists = [*map(parsed, self.cells(one))]
+            pairs = [two for two in lists if type(two) is list and len(two) == 2]
+            texts = [text for two in pairs for text in two]
+            pairs = (
+                pairs if all(type(text) is str and not is_answer(text) for text in texts) else []
+            )
+            if lists and pairs == lists:
+                self.roles |= {"output": f"{one}.0", "alternative": f"{one}.1"}
+                self.marks = ({"0"}, {"1"})
+                return
+
+    def words_of_pair(self, usual: dict[str, list[str]]) -> dict[str, list[str]]:
+        """Return the words of votes for one of two responses: the usual, and cells that name it."""
+        said = {word for one in self.columns for word in map(str, self.cells(one))}
+        if {"0"} in self.marks:
+            return {"pass": ["0"], "fail": ["1"]}
+        found = {key: [*words] for key, words in usual.items()}
+        for word in sorted(one for one in said if 1 < len(one) <= SHORT):
+            parts = {*re.split(r"[\W_]+", word.casefold()), word.casefold()}
+            first, second = (bool(parts & marks) for marks in self.marks)
+            if first != second and not NEITHER.search(word) and len(parts) <= _MOST_WORDS:
+                told = found["pass" if first else "fail"]
+                told += [] if word in told else [word]
+        return found
+
+    def is_text(self, column: str) -> bool:
+        cells = self.cells(column)
+        texts = bool(cells) and all(isinstance(parsed(one), str) for one in cells)
+        return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
+
+    def is_texts(self, column: str) -> bool:
+        """Return True if some cells of a column are texts, and the others may be answers."""
+        cells = self.cells(column)
+        empty = all(parsed(one) in ({}, []) for one in cells)
+        return not (empty or all(map(is_answer, cells)) or self.has_words(cells))
+
+    def has_words(self, filled: Sequence[Any]) -> bool:
+        """Return True if cells hold only a few words, which are not votes."""
+        found = {*map(str, filled)}
+        few = len(found) <= min(_MOST_WORDS, max(1, len(filled) - 1))
+        words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
+        return words and (few or all(map(_LIKERT.match, found)))
+
+    def told_scale(self, document: Cells) -> list[float]:
+        """Return the scale that a value beside the rows states, or one that is in every row."""
+        places = [document, *(row.cells for row in self.sample[:1])]
+        places += [one for place in places for one in place.values() if type(one) is dict]
+        for key, held in (pair for place in places for pair in place.items()):
+            told = parsed(held) if _SCALE.search(key) else None
+            told = re.findall(r"\d+", told) if isinstance(told, str) else told
+            told = [*told.values()] if isinstance(told, dict) else told
+            ends = [*map(likely_number, told)] if isinstance(told, list) else []
+            numbers = [one for one in ends if one is not None]
+            if len(numbers) == len(ends) == 2 and numbers[0] < numbers[1]:
+                return numbers
+        return []
