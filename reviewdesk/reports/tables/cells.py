@@ -206,20 +206,22 @@ NOT_FINITE = frozenset({
 _PASSES = """
 passed accepted chosen 1 1.0 y t p ✓ ✔ ✅ ☑ 👍 ja bestanden richtig oui sí sì はい 合格 是 да wahr
 vrai verdadero vero correcto aprobado réussi conforme gut good ok okay right met satisfied success
-approved approve acceptable valid win up thumbs_up checked si 🟢 通过 正确 对 正解 正しい ○ ◎ 예
-통과 합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto promosso
-juste goed juist geslaagd tak rätt evet doğru correcta aprobada korrekt akzeptiert accepté acceptée
-validé aceptado aceptada accettato approvato aceito goedgekeurd bien bon zaliczone godkänd
+approved approve acceptable valid win up thumbs_up checked si 🟢 🙂 😀 😊 通过 正确 对 正解 正しい
+○ ◎ 예 통과 합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto
+promosso juste goed juist geslaagd tak rätt evet doğru correcta aprobada korrekt akzeptiert
+accepté acceptée validé aceptado aceptada accettato approvato aceito goedgekeurd bien bon
+zaliczone godkänd
 """
 _FAILS = """
 failed rejected 0 0.0 n f ✗ ✘ ❌ ✕ ☒ 👎 nein nicht_bestanden falsch non いいえ 不合格 否 нет faux
 falso incorrecto rechazado échoué schlecht bad not_ok nok not_okay wrong not_met unmet
 not_satisfied failure disapprove disapproved unacceptable invalid loss lose down thumbs_down
-unchecked 🔴 not_correct not_accepted 不通过 未通过 不正确 错误 错 不正解 × 아니오 불합격 실패 오답
-틀림 неверно неправильно незачёт незачет não nao reprovado suspenso incorreto errado errato
-sbagliato scorretto bocciato fout onjuist gezakt nie fel hayır yanlış no_aprobado non_conforme
-incorrecta rechazada suspendido inkorrekt abgelehnt refusé refusée rejeté rejetée rifiutato
-respinto recusado rejeitado afgekeurd afgewezen mal mauvais slecht ruim niezaliczone underkänd
+unchecked 🔴 🙁 😞 ko nee nej nei not_correct not_accepted 不通过 未通过 不正确 错误 错 不正解 ×
+아니오 불합격 실패 오답 틀림 неверно неправильно незачёт незачет não nao reprovado suspenso
+incorreto errado errato sbagliato scorretto bocciato fout onjuist gezakt nie fel hayır yanlış
+no_aprobado non_conforme incorrecta rechazada suspendido inkorrekt abgelehnt refusé refusée rejeté
+rejetée rifiutato respinto recusado rejeitado afgekeurd afgewezen mal mauvais slecht ruim
+niezaliczone underkänd
 """
 _VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), False)
 """Words and marks for a vote in tables, in addition to those of every report."""
@@ -234,6 +236,8 @@ _AROUND = " \n*_[](){}<>\"'`.!"
 """The signs around a word that decides, such as ``**PASS**``."""
 _BEHIND_LETTER = re.compile(r"\s*(?:[01]|[^\W\d]\w?)\s?[-:=).]\s*([^\W\d][^:;]*)\Z")
 """A word behind a letter, a 0 or a 1, such as ``A: pass``."""
+_SIGN = re.compile(r"([^\w\s])\s*[^\W\d]+\Z")
+"""A sign before its word, such as ``✅ Good``."""
 NEITHER = re.compile(
     r"neutral|neither|borderline|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium"
     r"|moderate|fair$|same|equal|draw$|both|gleich|🟡|average|unsure|unclear|tie$|teilweise|partiel"
@@ -245,7 +249,11 @@ _FAILURES = frozenset({"error", "parse_fail"})
 _STATED_ERROR = re.compile(
     r"(?:\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 )", re.IGNORECASE
 )
-_PART = re.compile(r"([-+]?[\d.]+)\s*(?:(?:/|(?:out )?of)\s*([\d.]+)|%)\Z", re.ASCII)
+_PART = re.compile(
+    r"([-+]?[\d.]+)\s*(?:(?:/|(?:out )?of|von|de|sur|su|van|av|af|z)\s*([\d.]+)"
+    r"(?: (?:points?|pts|[Pp]unkt\w*|puntos|punten|stars?))?|%)\Z",
+    re.ASCII,
+)
 _STARS = re.compile(r"([★⭐🌟]*)\ufe0f?(☆*)\Z|([\d.]+)[- ]?(?:stars?|★|⭐)\Z", re.IGNORECASE)
 _MOST_STARS = 5
 _NAMES = "score|rating|grade|verdict|result|answer|decision"
@@ -467,7 +475,8 @@ class DecidingWords(LabelWords):
             text = text.translate(_SKIN).strip(_AROUND)
             vote = self._word(text)
             # In "A: pass" or "Yes - because ..." one part decides.
-            for part in (_REMARK.match(text), _BEHIND_LETTER.match(text), FRONT.match(text)):
+            behind = _BEHIND_LETTER.match(text), _SIGN.match(text)
+            for part in (_REMARK.match(text), *behind, FRONT.match(text)):
                 if vote is None and part and not part[1].isdecimal():
                     vote = self._word(part[1])
         return vote

@@ -312,7 +312,8 @@ class Guesser(TableShapes):
     def checked(self, made: JsonObject) -> Guess:
         """Return the map of a long table, or what a person must say of it first."""
         if self.likely_judge:
-            problem = f'may name its judges in the column "{self.likely_judge}"'
+            who = "questions" if "dimension" in self.roles else "judges"
+            problem = f'may name its {who} in the column "{show_line(self.likely_judge, 60)}"'
             return _unsure(_map(made), problem, self.see, made["score"])
         said = next((self.roles[role] for role in ANSWERS if role in self.roles), "")
         if not self.options.pass_labels and (words := self.words([self.cells(said)])):

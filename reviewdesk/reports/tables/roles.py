@@ -8,7 +8,6 @@ from typing import Any
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     NEITHER,
-    NOT_FINITE,
     REASONS,
     USUAL,
     Cells,
@@ -19,12 +18,11 @@ from reviewdesk.reports.tables.cells import (
     likely_number,
     parsed,
     roles_of,
-    stated_error,
     with_decimal_point,
     without_remark,
 )
+from reviewdesk.reports.tables.content import SHORT, TableContent
 from reviewdesk.reports.tables.nested import ANSWERS, CAMEL, JUDGE, NO_SCORE, STATED, WHO, raw_forms
-from reviewdesk.reports.tables.pairs import SHORT, TablePairs
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
@@ -130,8 +128,6 @@ _FAILS = re.compile(
 _NEGATED = re.compile(r"(?:not?|non|without)[ _-]+(?:an? )?", re.IGNORECASE)
 OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
 """Columns of an outcome that may be the item's, not that of a question."""
-_RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
-"""What a status says of a call, which is not an answer."""
 
 
 def _is_vote(cell: object) -> bool:
@@ -141,7 +137,7 @@ def _is_vote(cell: object) -> bool:
     return USUAL.vote(cell) is not None
 
 
-class TableRoles(TablePairs):
+class TableRoles(TableContent):
     """The roles of the columns of a table, each with its column or path."""
 
     def __init__(
@@ -254,7 +250,8 @@ class TableRoles(TablePairs):
             rest = [*takewhile(lambda one: not self.answers(one), free[1:])]
             rest = [one for one in rest if self.is_text(one) and " " in "".join(self.cells(one))]
             rest = [one for one in rest if not (one in known or _no_text(one))]
-            rest = [one for one in rest if 2 * len(self.said_in([one])) > len(self.sample)]
+            items = len(self.said_in(self.columns[:1])) or len(self.sample)
+            rest = [one for one in rest if 2 * len(self.said_in([one])) > items]
             if len(rest) <= len(missing) or len(missing) > 1:
                 rest = rest[-len(missing) :]
                 self.roles |= dict(zip(missing[-len(rest) :], rest, strict=False))
@@ -320,6 +317,7 @@ class TableRoles(TablePairs):
                 self.roles = {key: one for key, one in self.roles.items() if one != column}
                 self.roles[role] = column
                 return
+        self.find_crossed()
 
     def find_beside(self) -> None:
         """Find the judge in a column ``name`` or ``model``, and the question in ``rubric``."""
@@ -511,25 +509,6 @@ class TableRoles(TablePairs):
         ids = [one for one in free if _ID.search(one) and not _OTHER_ID.search(one)]
         return max(ids, key=lambda one: len({*map(str, self.cells(one))}), default="")
 
-    def answers(self, column: str) -> bool:
-        """Return True if most cells hold numbers, votes or marks, and no others hold texts."""
-        filled = [with_decimal_point(cell) for cell in self.cells(column)]
-        if "status" in column and {*map(str, filled)} <= _RAN:
-            return False
-        known = self.known_words()
-        rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
-        if known:
-            # Of two responses one is better, or neither is.
-            rest = [one for one in rest if str(one).casefold() not in known]
-            rest = [one for one in rest if not NEITHER.search(str(one))]
-        said = len(filled) - len(rest)
-        rest = [str(one) for one in rest if not stated_error(one)]
-        return said > len(rest) and all(is_word(one) or not one[:1].isalnum() for one in rest)
-
-    def known_words(self) -> set[str]:
-        """Return the words that mean pass or fail in this table, beside the usual ones."""
-        return {word.casefold() for one in self.made.get("words", {}).values() for word in one}
-
     def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
         """Return the words of some columns' cells as pass and fail, if any is new."""
         known = self.known_words()
@@ -537,7 +516,11 @@ class TableRoles(TablePairs):
         if not self.has_words(cells) or len(found := sorted({*cells})) == 1:
             return {}
         found = [word for word in found if not NEITHER.search(word)]
-        fails = [word for word in found if _FAILS.match(word)]
+        folded = _folded(found)
+        # In most languages a word that holds another one, as "incorrect" does, denies it.
+        denied = {one for one in folded if any(two in one for two in folded if two != one)}
+        fails = [word for word in found if word.casefold() in denied and len(found) == 2]
+        fails = fails or [word for word in found if _FAILS.match(word)]
         # "No violation" is the opposite of "violation".
         opposite = {word for word in fails if {_NEGATED.sub("", word)} & {*fails} - {word}}
         fails = [word for word in fails if word not in opposite] or found[1:]

@@ -1,4 +1,4 @@
-"""Find texts, the two responses of a comparison, and a stated scale in the rows of a table."""
+"""Find by their cells which columns hold answers, texts, two responses, a scale, or who answers."""
 
 import re
 from collections.abc import Sequence
@@ -6,13 +6,18 @@ from typing import Any
 
 from reviewdesk.reports.tables.cells import (
     NEITHER,
+    NOT_FINITE,
     Cells,
     is_answer,
+    is_criterion,
     is_word,
     likely_number,
     parsed,
+    stated_error,
+    with_decimal_point,
 )
-from reviewdesk.reports.tables.nested import TableSample
+from reviewdesk.reports.tables.nested import NO_SCORE, TableSample
+from reviewdesk.reports.wording import JsonObject
 
 _MARK = r"(?:(?<=[\W_])|(?<=[a-z])(?=[A-Z\d])|^){0}(?=[\W_]|$)"
 _PAIRS = (("a", "b"), ("1", "2"), ("x", "y"), ("left", "right"), ("first", "second"), ("0", "1"))
@@ -27,13 +32,19 @@ _LIKERT = re.compile(
     re.IGNORECASE,
 )
 SHORT = 60
+_MOST_NAMES = 8
+"""The most judges, or questions, in whose rows every item may recur."""
+_RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
+"""What a status says of a call, which is not an answer."""
 _MOST_WORDS = 6
 
 
-class TablePairs(TableSample):
-    """The texts of a table, of which two may be compared."""
+class TableContent(TableSample):
+    """The first rows of a table, and what their cells tell about its columns."""
 
     roles: dict[str, str]
+    made: JsonObject
+    likely_judge: str
     marks: tuple[set[str], set[str]]
     """What names the first and the second one of two responses."""
 
@@ -42,11 +53,19 @@ class TablePairs(TableSample):
 
         They may also be the two texts of a list.
         """
+        for role in ("generator", "model"):
+            held = self.cells(self.roles.get(role, ""))
+            long = [one for one in held if isinstance(one, str) and one.count(" ") > 2]
+            if 2 * len(long) > len(held) and "output" not in self.roles:
+                self.roles["output"] = self.roles.pop(role)  # no name is a sentence
+        output = self.roles.get("output")
+        free = [one for one in free if not NO_SCORE.search(one)]
         for first, second in _PAIRS if "alternative" not in self.roles else ():
             for one in free:
                 other = re.sub(_MARK.format(first), second, one, count=1, flags=re.IGNORECASE)
                 other = next((two for two in free if two.casefold() == other.casefold()), one)
-                if one != other and all(map(self.is_texts, (one, other))) and self.is_text(one):
+                texts = one != other and self.is_text(one) and self.is_texts(other)
+                if texts and output in {None, one, other}:
                     self.roles |= {"output": one, "alternative": other}
                     self.marks = ({first, one.casefold()}, {second, other.casefold()})
                     return
@@ -79,7 +98,10 @@ class TablePairs(TableSample):
     def is_text(self, column: str) -> bool:
         cells = self.cells(column)
         texts = bool(cells) and all(isinstance(parsed(one), str) for one in cells)
-        return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
+        # A response may begin with a yes or a no.
+        votes = sum(map(is_answer, cells))
+        several = not votes or (3 * votes < len(cells) and len(max(cells, key=len)) > SHORT)
+        return texts and several and not self.has_words(cells)
 
     def is_texts(self, column: str) -> bool:
         """Return True if some cells of a column are texts, and the others may be answers."""
@@ -107,3 +129,42 @@ class TablePairs(TableSample):
             if len(numbers) == len(ends) == 2 and numbers[0] < numbers[1]:
                 return numbers
         return []
+
+    def answers(self, column: str) -> bool:
+        """Return True if most cells hold numbers, votes or marks, and no others hold texts."""
+        filled = [with_decimal_point(cell) for cell in self.cells(column)]
+        if "status" in column and {*map(str, filled)} <= _RAN:
+            return False
+        known = self.known_words()
+        rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
+        if known:
+            # Of two responses one is better, or neither is.
+            rest = [one for one in rest if str(one).casefold() not in known]
+            rest = [one for one in rest if not NEITHER.search(str(one))]
+        said = len(filled) - len(rest)
+        rest = [str(one) for one in rest if not stated_error(one)]
+        return said > len(rest) and all(is_word(one) or not one[:1].isalnum() for one in rest)
+
+    def known_words(self) -> set[str]:
+        """Return the words that mean pass or fail in this table, beside the usual ones."""
+        return {word.casefold() for one in self.made.get("words", {}).values() for word in one}
+
+    def find_crossed(self) -> None:
+        """Find a column of names that recur with every item: who answered, or what was asked."""
+        rows = len(self.sample)
+        names = {}
+        for one in self.columns:
+            cells = self.cells(one)
+            short = all(isinstance(cell, str | int) and len(str(cell)) <= SHORT for cell in cells)
+            if len(cells) == rows and short and not self.answers(one):
+                names[one] = len(self.said_in([one]))
+        for item, items in names.items():
+            for one, several in names.items():
+                whole = 1 < several <= _MOST_NAMES and items > 1
+                whole = whole and 0 <= items * several - rows < several
+                if one != item and whole and not self.recurs([item, one]) and self.recurs([item]):
+                    asked = any(map(is_criterion, self.said_in([one])))
+                    self.roles = {key: name for key, name in self.roles.items() if name != one}
+                    self.roles |= {"item": item, "dimension" if asked else "judge": one}
+                    self.likely_judge = one
+                    return
