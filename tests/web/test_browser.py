@@ -102,7 +102,7 @@ def labelled(tab: Tab, count: int, give: Callable[[], None]) -> str:
     """Give a label, twice where the first try shows the rest of the response; return the screen."""
     said = f"{count} label{'s' * (count > 1)} · figures after"
     give()
-    if said not in tab.wait(lambda text: said in text or "on screen yet" in text):
+    if said not in tab.wait(lambda text: said in text or "seen enough" in text):
         give()
     return tab.wait_for(said)
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.stats.correction import RIGHT, WRONG, Cells, Z, rate_or_zero
 from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, Part, Rates, Target
 from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.verdict import SLACK
 
 if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
@@ -236,7 +237,8 @@ def midp_interval(part: Part, z: float = Z) -> tuple[float, float]:
     be of either kind.
     """
     low, high = part_interval(part, z, midp)
-    one = part.labelled / part.size**2 if 0 < part.labelled < part.size else 0.0
+    some = 0 < part.labelled < part.size * (1 - SLACK)
+    one = part.labelled / part.size**2 if some else 0.0
     return max(low - one, 0.0), min(high + one, 1.0)
 
 

@@ -149,7 +149,7 @@ class Walk:
             assert [one.verdict for one in more] == [item.verdict.id]
         elif pressed in GIVES_LABEL and may:
             # The witness looks at responses; the head of a long input must be seen as well.
-            assert "on screen yet" not in review.notice or "The input" in review.notice
+            assert "seen enough" not in review.notice or "The input" in review.notice
             assert "went on to the right" not in review.notice
 
     def _do(self) -> str:
