@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 from reviewdesk.reports.tables.cells import (
@@ -64,8 +65,8 @@ class TableContent(TableSample):
             for one in free:
                 other = re.sub(_MARK.format(first), second, one, count=1, flags=re.IGNORECASE)
                 other = next((two for two in free if two.casefold() == other.casefold()), one)
-                texts = one != other and self.is_text(one) and self.is_texts(other)
-                if texts and output in {None, one, other}:
+                told = one != other and self.is_text(one) and self.is_texts(other)
+                if told and output in {None, one, other}:
                     self.roles |= {"output": one, "alternative": other}
                     self.marks = ({first, one.casefold()}, {second, other.casefold()})
                     return
@@ -150,21 +151,31 @@ class TableContent(TableSample):
         return {word.casefold() for one in self.made.get("words", {}).values() for word in one}
 
     def find_crossed(self) -> None:
-        """Find a column of names that recur with every item: who answered, or what was asked."""
+        """Find a column of names that recur with every item: who answered, or what was asked.
+
+        Beside a judge it is what was asked, if its names are those of questions.
+        """
         rows = len(self.sample)
+        judge = [one for role, one in self.roles.items() if role == "judge"]
+        known = {name for role, name in self.roles.items() if role != "item"}
         names = {}
-        for one in self.columns:
+        for one in (one for one in self.columns if one not in known):
             cells = self.cells(one)
             short = all(isinstance(cell, str | int) and len(str(cell)) <= SHORT for cell in cells)
             if len(cells) == rows and short and not self.answers(one):
                 names[one] = len(self.said_in([one]))
-        for item, items in names.items():
-            for one, several in names.items():
-                whole = 1 < several <= _MOST_NAMES and items > 1
-                whole = whole and 0 <= items * several - rows < several
-                if one != item and whole and not self.recurs([item, one]) and self.recurs([item]):
-                    asked = any(map(is_criterion, self.said_in([one])))
-                    self.roles = {key: name for key, name in self.roles.items() if name != one}
-                    self.roles |= {"item": item, "dimension" if asked else "judge": one}
-                    self.likely_judge = one
-                    return
+        judges = len(self.said_in(judge)) or 1
+        for item, one in permutations(names, 2):
+            several = names[one] * judges
+            whole = 1 < names[one] <= _MOST_NAMES and names[item] > 1
+            whole = whole and 0 <= names[item] * several - rows < several
+            if not whole or self.recurs([item, one, *judge]) or not self.recurs([item, *judge]):
+                continue
+            said = self.said_in([one])
+            asked = any(map(is_criterion, said))
+            if judge and not (asked or all(" " in text for text in said)):
+                continue
+            self.roles = {key: name for key, name in self.roles.items() if name != one}
+            self.roles |= {"item": item, "dimension" if asked or judge else "judge": one}
+            self.likely_judge = one
+            return

@@ -297,8 +297,16 @@ class TableRoles(TableContent):
             self.roles.setdefault("judge", person)
         inner = [one for row in self.sample for one in row.cells.values() if type(one) is dict]
         within = any(one and all(map(JUDGE.search, one)) for one in inner)
-        if {"judge", "dimension"} & self.roles.keys() or self.given or self.judged[1:] or within:
+        if "dimension" in self.roles or self.given or self.judged[1:] or within:
             return
+        known = "judge" in self.roles
+        if not known:
+            self.find_names(item, again=again)
+        if known or not ({"judge", "dimension"} & self.roles.keys() or self.judged):
+            self.find_crossed()
+
+    def find_names(self, item: str, *, again: bool) -> None:
+        """Find the column whose cells are names of judges, or that is named after them."""
         for column in self.columns:
             cells = [at_path(row.cells, column) for row in self.sample]
             cells = [one for one in cells if isinstance(one, str) and one.strip()]
@@ -317,7 +325,6 @@ class TableRoles(TableContent):
                 self.roles = {key: one for key, one in self.roles.items() if one != column}
                 self.roles[role] = column
                 return
-        self.find_crossed()
 
     def find_beside(self) -> None:
         """Find the judge in a column ``name`` or ``model``, and the question in ``rubric``."""
@@ -516,11 +523,12 @@ class TableRoles(TableContent):
         if not self.has_words(cells) or len(found := sorted({*cells})) == 1:
             return {}
         found = [word for word in found if not NEITHER.search(word)]
-        folded = _folded(found)
-        # In most languages a word that holds another one, as "incorrect" does, denies it.
-        denied = {one for one in folded if any(two in one for two in folded if two != one)}
-        fails = [word for word in found if word.casefold() in denied and len(found) == 2]
-        fails = fails or [word for word in found if _FAILS.match(word)]
+        fails = [word for word in found if _FAILS.match(word)]
+        if len(found) == 2:
+            # In most languages a word that holds another one, as "incorrect" does, denies it.
+            base, other = sorted(found, key=len)
+            denied = base.casefold() in other.casefold() and not _FAILS.match(base)
+            fails = [other] if denied else fails
         # "No violation" is the opposite of "violation".
         opposite = {word for word in fails if {_NEGATED.sub("", word)} & {*fails} - {word}}
         fails = [word for word in fails if word not in opposite] or found[1:]
