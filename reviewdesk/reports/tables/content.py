@@ -24,9 +24,11 @@ _MARK = r"(?:(?<=[\W_])|(?<=[a-z])(?=[A-Z\d])|^){0}(?=[\W_]|$)"
 _PAIRS = (("a", "b"), ("1", "2"), ("x", "y"), ("left", "right"), ("first", "second"), ("0", "1"))
 """Marks in the names of two responses."""
 _SCALE = re.compile(
-    r"(?:^|[\W_]|(?<=[a-z]))(?:scale|range|skala|échelle|escala|schaal)$", re.IGNORECASE
+    r"(?:(?:rating|score|scoring|grade|grading|judge|eval)s?[\W_]*(?:scale|range)"
+    r"|scale|skala|échelle|escala|schaal)\Z",
+    re.IGNORECASE,
 )
-"""Names of values that state the scale of the scores."""
+"""Names of values that state the scale of the scores; another range is that of something else."""
 _LIKERT = re.compile(
     r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided"
     r"|[a-f][+-]?$",
@@ -38,6 +40,9 @@ _MOST_NAMES = 8
 _RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
 """What a status says of a call, which is not an answer."""
 _MOST_WORDS = 6
+_SHORTEST = 2
+_NUMBERED = {"0", "1", "2"}
+"""Votes for one of two responses by its number, and for neither."""
 
 
 class TableContent(TableSample):
@@ -49,10 +54,11 @@ class TableContent(TableSample):
     marks: tuple[set[str], set[str]]
     """What names the first and the second one of two responses."""
 
-    def find_pair(self, free: Sequence[str]) -> None:
-        """Find two responses of which one is the better: their names differ by a mark, as A and B.
+    def find_responses(self, free: Sequence[str]) -> None:
+        """Find a response under the name of a model, or two of which one is the better.
 
-        They may also be the two texts of a list.
+        The names of two differ by a mark, as A and B, and answers name both marks; or the two are
+        the texts of a list.
         """
         for role in ("generator", "model"):
             held = self.cells(self.roles.get(role, ""))
@@ -66,9 +72,11 @@ class TableContent(TableSample):
                 other = re.sub(_MARK.format(first), second, one, count=1, flags=re.IGNORECASE)
                 other = next((two for two in free if two.casefold() == other.casefold()), one)
                 told = one != other and self.is_text(one) and self.is_texts(other)
-                if told and output in {None, one, other}:
+                marks = ({first, one.casefold()}, {second, other.casefold()})
+                sides = {side for side, _ in self.sides(marks)} if told else set()
+                if output in {None, one, other} and sides == {0, 1}:
                     self.roles |= {"output": one, "alternative": other}
-                    self.marks = ({first, one.casefold()}, {second, other.casefold()})
+                    self.marks = marks
                     return
         for one in free if not {"alternative", "output"} & self.roles.keys() else ():
             lists = [*map(parsed, self.cells(one))]
@@ -84,16 +92,24 @@ class TableContent(TableSample):
 
     def words_of_pair(self, usual: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return the words of votes for one of two responses: the usual, and cells that name it."""
-        said = {word for one in self.columns for word in map(str, self.cells(one))}
         if {"0"} in self.marks:
             return {"pass": ["0"], "fail": ["1"]}
         found = {key: [*words] for key, words in usual.items()}
-        for word in sorted(one for one in said if 1 < len(one) <= SHORT):
+        for side, word in self.sides(self.marks):
+            told = found["fail" if side else "pass"]
+            told += [] if word in told or len(word) < _SHORTEST else [word]
+        return found
+
+    def sides(self, marks: Sequence[set[str]]) -> list[tuple[int, str]]:
+        """Return the words for votes that name the first (0) or the second (1) of two responses."""
+        cells = [self.cells(one) for one in self.columns]
+        votes = [some for some in cells if self.has_words(some) or {*map(str, some)} <= _NUMBERED]
+        found = []
+        for word in sorted({str(cell) for some in votes for cell in some}):
             parts = {*re.split(r"[\W_]+", word.casefold()), word.casefold()}
-            first, second = (bool(parts & marks) for marks in self.marks)
-            if first != second and not NEITHER.search(word) and len(parts) <= _MOST_WORDS:
-                told = found["pass" if first else "fail"]
-                told += [] if word in told else [word]
+            named = [bool(parts & mine) for mine in marks]
+            if any(named) and not all(named) and not NEITHER.search(word):
+                found.append((named.index(True), word))
         return found
 
     def is_text(self, column: str) -> bool:
@@ -118,18 +134,19 @@ class TableContent(TableSample):
         return words and (few or all(map(_LIKERT.match, found)))
 
     def told_scale(self, document: Cells) -> list[float]:
-        """Return the scale that a value beside the rows states, or one that is in every row."""
-        places = [document, *(row.cells for row in self.sample[:1])]
-        places += [one for place in places for one in place.values() if type(one) is dict]
-        for key, held in (pair for place in places for pair in place.items()):
-            told = parsed(held) if _SCALE.search(key) else None
-            told = re.findall(r"\d+", told) if isinstance(told, str) else told
-            told = [*told.values()] if isinstance(told, dict) else told
-            ends = [*map(likely_number, told)] if isinstance(told, list) else []
-            numbers = [one for one in ends if one is not None]
-            if len(numbers) == len(ends) == 2 and numbers[0] < numbers[1]:
-                return numbers
-        return []
+        """Return the scale that a value beside the rows states, or one that is in every row.
+
+        The numbers of some column must lie on it, if any column holds answers in numbers.
+        """
+        rows = [_stated_scale(row.cells) for row in self.sample]
+        scale = _stated_scale(document) or (rows[0] if rows else [])
+        if not scale or (rows and any(one not in ([], scale) for one in rows)):
+            return []
+        answers = [one for one in self.columns if self.answers(one) and not NO_SCORE.search(one)]
+        numbers = [[*map(likely_number, self.cells(one))] for one in answers]
+        scores = [[one for one in cells if one is not None] for cells in numbers]
+        fits = [all(scale[0] <= one <= scale[1] for one in some) for some in scores if some]
+        return scale if any(fits) or not fits else []
 
     def answers(self, column: str) -> bool:
         """Return True if most cells hold numbers, votes or marks, and no others hold texts."""
@@ -179,3 +196,17 @@ class TableContent(TableSample):
             self.roles |= {"item": item, "dimension" if asked or judge else "judge": one}
             self.likely_judge = one
             return
+
+
+def _stated_scale(cells: Cells) -> list[float]:
+    """Return the two numbers of a value that is named after a scale, also in an object."""
+    for held in (cells, *(one for one in cells.values() if type(one) is dict)):
+        for key, one in held.items():
+            told = parsed(one) if _SCALE.match(str(key)) else None
+            told = re.findall(r"\d+", told) if isinstance(told, str) else told
+            told = [*told.values()] if isinstance(told, dict) else told
+            ends = [*map(likely_number, told)] if isinstance(told, list) else []
+            numbers = [end for end in ends if end is not None]
+            if len(numbers) == len(ends) == 2 and numbers[0] < numbers[1]:
+                return numbers
+    return []

@@ -241,7 +241,7 @@ class TableRoles(TableContent):
                     # A summary or a translation of the text is the output.
                     self.roles.setdefault("input", self.roles[role])
                 self.roles[role] = found
-        self.find_pair(free)
+        self.find_responses(free)
         if all(map(str.isdecimal, self.columns)):
             self.place_texts()
         missing = [one for one in ("input", "output") if one not in self.roles]
