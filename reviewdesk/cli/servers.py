@@ -70,8 +70,8 @@ def serve(
     if run_name and shared:
         raise UsageError("--read-only names its run already", "Leave --run out.")
     try:
+        from reviewdesk.web.access import SignOn, Site, is_loopback, public_origin
         from reviewdesk.web.server import Offer, serve
-        from reviewdesk.web.site import SignOn, Site, is_loopback, public_origin
     except ModuleNotFoundError as error:
         raise UsageError(f"serve needs {error.name}, which is not installed", _EXTRA) from None
     origins = tuple(map(public_origin, public))

@@ -29,8 +29,8 @@ from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.vendor_batches import BatchStore, BatchTransport
 from reviewdesk.live.wires.batches import is_batched
+from reviewdesk.live.wires.endpoints import Endpoint, address_text, endpoint, proxy_for
 from reviewdesk.live.wires.requests import hashed, payload
-from reviewdesk.live.wires.vendors import Endpoint, address_text, endpoint, proxy_for
 
 _LARGEST: Final = 4_000_000
 _SUFFIX: Final = ".reply.json"

@@ -17,7 +17,7 @@ from typing import Final
 
 from reviewdesk.domain.masked_keys import MaskedKeys
 from reviewdesk.domain.panel.juror import VENDORS, Juror
-from reviewdesk.live.wires.vendors import Endpoint
+from reviewdesk.live.wires.endpoints import Endpoint
 
 HIDDEN: Final = "[key]"
 

@@ -29,8 +29,8 @@ from reviewdesk.live.records import Call, Clock, Exchange, Keep, ReplyStore, Req
 from reviewdesk.live.replies.ballots import price_of
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, reply_or_fault
 from reviewdesk.live.retry import DEADLINE, UNREACHABLE, asked_wait, backoff, budget_wait
+from reviewdesk.live.wires.endpoints import Endpoint, endpoint
 from reviewdesk.live.wires.requests import encoded, payload
-from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 _UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
 """Kinds of failure in which the request never reached an endpoint."""

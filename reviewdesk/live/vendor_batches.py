@@ -33,8 +33,8 @@ from reviewdesk.live.records import (
 from reviewdesk.live.replies.envelope import decoded, fault_of, text_at
 from reviewdesk.live.retry import LONGEST_WAIT, asked_wait, backoff
 from reviewdesk.live.wires.batches import WIRES, BatchAnswer, Named, Upload, VendorJob
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import encoded, headers_for, payload
-from reviewdesk.live.wires.vendors import endpoint
 
 SECONDS: Final = 600
 """The most seconds of one request, because a batch of requests or answers is large."""

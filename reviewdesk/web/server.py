@@ -20,7 +20,7 @@ from textual_serve.server import Server
 
 from reviewdesk.errors import UsageError, reason
 from reviewdesk.system.signals import ENDING
-from reviewdesk.web.site import Site, headers
+from reviewdesk.web.access import Site, headers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -22,8 +22,8 @@ from reviewdesk.errors import Cancelled, CeilingError, TransportError
 from reviewdesk.live.batch import Asking, CaseCalls, Unstored, plan
 from reviewdesk.live.limits import Meter, RunLimits, booked, worst
 from reviewdesk.live.records import Exchange, Response
+from reviewdesk.live.wires.endpoints import address_text, endpoint, proxy_for
 from reviewdesk.live.wires.requests import encoded, payload
-from reviewdesk.live.wires.vendors import address_text, endpoint, proxy_for
 from reviewdesk.reports.panels.panel_file import read_panel
 from tests.judgekit import PRICE, URL, YES, Consent, Jurors, Room, of_whom, reply, silent, world
 from tests.live.builders import KEY, KEYS, call, juror

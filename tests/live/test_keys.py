@@ -26,7 +26,7 @@ from reviewdesk.live.keys import (
     read_key,
     redactor,
 )
-from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.settings import load_settings
 from tests.helpers import environment

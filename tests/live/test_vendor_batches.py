@@ -19,7 +19,7 @@ from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.replies.envelope import Envelope, opened
 from reviewdesk.live.vendor_batches import BatchClient, call_id
 from reviewdesk.live.wires.batches import BatchWire, interface
-from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.live.wires.endpoints import endpoint
 from tests.live.batch_server import Batch, BatchVendors
 from tests.live.builders import NONCE, FakeClock, FakeTransport, call, session
 from tests.live.test_retry import JSON, refusing

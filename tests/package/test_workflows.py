@@ -18,7 +18,7 @@ from packaging.version import Version
 
 from reviewdesk.cli.servers import serve
 from reviewdesk.version import __version__
-from reviewdesk.web.site import Site, public_origin
+from reviewdesk.web.access import Site, public_origin
 from tests.helpers import ROOT
 
 CI = ROOT / ".github" / "workflows" / "ci.yml"

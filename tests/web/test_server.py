@@ -10,8 +10,8 @@ import pytest
 from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse, WSMsgType, web
 from aiohttp.client_exceptions import WSServerHandshakeError
 
+from reviewdesk.web.access import SignOn, Site
 from reviewdesk.web.server import DRIVER, ConsoleServer, Offer, environment
-from reviewdesk.web.site import SignOn, Site
 
 ECHO = """
 import json, os, sys

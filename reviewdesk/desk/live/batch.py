@@ -54,7 +54,7 @@ from reviewdesk.live.batch import (
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter, RunLimits, World
 from reviewdesk.live.wires.batches import interface, is_batched
-from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
 from reviewdesk.reports.panels.cases_file import open_cases, read_cases
 from reviewdesk.reports.panels.panel_file import read_panel

@@ -38,7 +38,7 @@ from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.live.batch import plan
 from reviewdesk.live.keys import PROCESS, is_malformed, key_problem
 from reviewdesk.live.records import Transport, calls_for
-from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.reports import Source, read
 from reviewdesk.reports.panels.panel_file import panel_from, panel_text, read_panel
 from reviewdesk.reports.panels.prices import priced

@@ -17,8 +17,8 @@ from reviewdesk.live.keys import Redactor
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.envelope import Envelope, Fault, left_out, reply_or_fault
 from reviewdesk.live.retry import stated_wait
+from reviewdesk.live.wires.endpoints import Endpoint, endpoint
 from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE
-from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 MAX_BYTES = 64 * 1024
 MAX_STARTS = 64

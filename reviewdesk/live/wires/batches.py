@@ -10,8 +10,8 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import schema
 from reviewdesk.live.records import Call
 from reviewdesk.live.replies.envelope import count_at, rows_at, stated_error, text_at, value_at
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import encoded, payload
-from reviewdesk.live.wires.vendors import endpoint
 
 NAME_KEY: Final = "reviewdesk"
 """The key of a batch's metadata for our name, by which the batch is found again."""

@@ -8,7 +8,7 @@ from reviewdesk.domain.panel.juror import JsonMode, Wire
 from reviewdesk.domain.panel.prompt import Prompt, schema
 from reviewdesk.live.keys import Key
 from reviewdesk.live.records import Call, Request
-from reviewdesk.live.wires.vendors import Endpoint, endpoint
+from reviewdesk.live.wires.endpoints import Endpoint, endpoint
 from reviewdesk.version import __version__
 
 TEMPERATURE: Final = "temperature"

@@ -19,7 +19,7 @@ import httpx
 
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request, Response
-from reviewdesk.live.wires.vendors import proxy_for
+from reviewdesk.live.wires.endpoints import proxy_for
 
 KEPT_HEADERS: Final = (
     "content-type", "retry-after", "retry-after-ms", "date", "request-id", "x-request-id",

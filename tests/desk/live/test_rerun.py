@@ -22,7 +22,7 @@ from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, Strategy
 from reviewdesk.errors import UsageError
-from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.views.json import review as shapes
 from reviewdesk.views.verdict import asked, result
 from tests.desk.live.test_panel_new import REPORTS

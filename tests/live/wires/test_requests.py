@@ -17,9 +17,9 @@ from reviewdesk.live.keys import Key, key_problem
 from reviewdesk.live.limits import worst
 from reviewdesk.live.records import Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, opened, stated_error
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import payload, request
 from reviewdesk.live.wires.transport import HttpTransport
-from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, ask, call, juror, session
 from tests.live.server import Seen, Server, answer, envelope, verdict
 from tests.live.test_retry import GOOD, refusing

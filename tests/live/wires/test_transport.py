@@ -15,9 +15,9 @@ import pytest
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Key
 from reviewdesk.live.records import MAX_BODY, Request
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import request
 from reviewdesk.live.wires.transport import HttpTransport, _told
-from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, call, juror
 from tests.live.faults import FAULTS
 from tests.live.server import Fault, Server, answer, verdict

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from reviewdesk.domain.panel.juror import VENDORS, Juror, Wire, low_effort
 from reviewdesk.live.replies.envelope import Envelope, opened
+from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import encoded, payload
-from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import call
 from tests.live.server import Seen, envelope, verdict
 

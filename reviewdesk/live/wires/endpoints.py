@@ -7,7 +7,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from msgspec.structs import asdict
 
-from reviewdesk.domain.panel.juror import VENDORS, Juror, VendorWire, Wire
+from reviewdesk.domain.panel.juror import VENDORS, Juror, VendorWire, Wire, key_variable
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import TransportError
 
@@ -30,7 +30,7 @@ def endpoint(juror: Juror) -> Endpoint:
     base = juror.base_url or vendor.base_url
     if not base:
         raise TransportError("endpoint", f"the vendor {juror.vendor} needs a base_url")
-    row = asdict(vendor) | {"key_env": juror.api_key_env or vendor.key_env}
+    row = asdict(vendor) | {"key_env": key_variable(juror.vendor, juror.api_key_env)}
     return Endpoint(
         **row,
         url=_azure_url(base, juror) if juror.vendor == "azure" else _wire_url(base, vendor.wire),
@@ -68,9 +68,6 @@ def _wire_url(base: str, wire: Wire) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 
-_USABLE = ("http://", "https://")
-
-
 def proxy_for(url: str) -> str | None:
     """Return the system's proxy for a URL, or ``None``; this machine's own addresses have none.
 
@@ -89,7 +86,7 @@ def proxy_for(url: str) -> str | None:
     proxy = own or found.get("all")
     if not proxy or "://" not in proxy:
         return f"http://{proxy}" if proxy else None
-    if proxy.lower().startswith(_USABLE):
+    if proxy.lower().startswith(("http://", "https://")):
         return proxy
     variable = f"{parts.scheme}_proxy" if own else "all_proxy"
     raise TransportError(

@@ -1,7 +1,7 @@
 import pytest
 
 from reviewdesk.errors import UsageError
-from reviewdesk.web.site import SignOn, Site, headers, public_origin
+from reviewdesk.web.access import SignOn, Site, headers, public_origin
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 LOCAL = Site("127.0.0.1", 8765)
