@@ -33,7 +33,6 @@ from reviewdesk.live.wires.endpoints import Endpoint, address_text, endpoint, pr
 from reviewdesk.live.wires.requests import hashed, payload
 
 _LARGEST: Final = 4_000_000
-_SUFFIX: Final = ".reply.json"
 
 
 class ReplyCache:
@@ -75,14 +74,11 @@ class ReplyCache:
 
     def _path(self, call: Call) -> Path:
         name = hashlib.sha256(hashed(call) + str(call.sample).encode()).hexdigest()
-        return self._folder / f"{name}{_SUFFIX}"
+        return self._folder / f"{name}.reply.json"
 
 
 class CaseCalls:
-    """Hands out the calls about one case, stage by stage, and keeps the answer to each.
-
-    The calls of a stage may be open together. The next stage follows unless ``is_decided``.
-    """
+    """Hands out the calls about one case by stages, until ``is_decided``, and keeps the answers."""
 
     def __init__(
         self,
@@ -194,7 +190,6 @@ class Unstored:
 class Asking(Generic[Q]):
     """Makes the calls of cases as they are drawn, and skips those whose answer is on disk.
 
-    ``plan`` is what was agreed to. Each reply is in the store of the ``meter`` before it is used.
     With ``batches``, jurors whose vendor has a batch interface are asked through it, and the others
     about a case once these have answered. Answers in the ``cache`` are stored, and cost nothing.
     """
@@ -226,9 +221,8 @@ class Asking(Generic[Q]):
     ) -> LiveProgress:
         """Run until every case is finished or waits at a vendor, or the ceiling is reached.
 
-        ``done`` receives each finished case in the order in which cases finish, ``came`` each
-        ballot whose reply is stored. Progress is told after each ballot, and each second while
-        every call waits. Raise DeskError if a reply cannot be stored; earlier ones are.
+        ``done`` receives each case when it finishes, ``came`` each ballot whose reply is stored.
+        Progress is told after each ballot, and each second while every call waits.
         """
         clock = self.world.clock
         session = CallSession(self.world, self._keep, self.limits, self.listener.noted)
@@ -321,10 +315,7 @@ class Asking(Generic[Q]):
 
 
 def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> ConsentPlan:
-    """Return the hosts of jurors with the calls to each, and which of their keys are missing.
-
-    Raise TransportError if a juror's address cannot be used.
-    """
+    """Return the hosts of jurors with the calls to each, and which of their keys are missing."""
     there: dict[str, list[tuple[Juror, Endpoint]]] = {}
     missing: dict[str, None] = {}
     unpriced: dict[str, None] = {}
@@ -355,8 +346,7 @@ def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> Consent
 class Survey:
     """Counts the calls about cases that no stored reply answers, one attempt each.
 
-    ``jurors`` are named in the plan even without a call. Calls whose key is in ``held`` wait at a
-    vendor if ``in_batch``.
+    ``jurors`` are named even without a call; calls ``held`` in a batch wait at a vendor.
     """
 
     environment: Mapping[str, str]
@@ -383,11 +373,7 @@ class Survey:
         self._calls.update(dict.fromkeys(jurors, 0))
 
     def add(self, found: CaseCalls) -> None:
-        """Count the calls about a case.
-
-        Raise TransportError if a juror's address cannot be used. Raise UsageError if calls are
-        open, and no juror has a key.
-        """
+        """Count the calls about a case; UsageError if calls are open, and no juror has a key."""
         calls = self.open_calls(found)
         jurors = dict.fromkeys(call.juror for call in found.calls)
         if calls:
@@ -416,10 +402,7 @@ class Survey:
                 self.again_usd = None if usd is None or again is None else again + usd
 
     def open_calls(self, found: CaseCalls) -> list[Call]:
-        """Return the calls about a case that no stored answer spares.
-
-        Stored answers are used in the order in which a panel asks, as they may decide the case.
-        """
+        # In the order in which a panel asks, as stored answers may decide the case.
         opened: list[Call] = []
         while calls := found.rest() if opened else found.next():
             left = [call for call in calls if not self._is_answered(found, call)]
@@ -442,24 +425,18 @@ class Survey:
         )
 
     def _is_answered(self, found: CaseCalls, call: Call) -> bool:
-        ballot = self._answer(call, self.store.reply(call))
-        where = "stored"
-        if ballot is None and self.cache is not None:
-            ballot = self._answer(call, self.cache.reply(call))
-            where = "cached"
-        if ballot is None:
-            return False
-        self._counts[where] += 1
-        found.take(call, ballot)
-        return True
-
-    def _answer(self, call: Call, exchange: Exchange | None) -> CanonicalBallot | None:
-        if exchange is None:
-            return None
-        if call.juror not in self._hidden:
-            # A reference's command runs only for stored replies, as their texts may repeat the key.
-            self._hidden[call.juror] = redactor([call.juror], self.environment)
-        return answer_of(call, exchange, self._hidden[call.juror])
+        for where, kept in (("stored", self.store), ("cached", self.cache)):
+            if kept is None or (exchange := kept.reply(call)) is None:
+                continue
+            if call.juror not in self._hidden:
+                # A reference's command runs only now, as stored texts may repeat the key.
+                self._hidden[call.juror] = redactor([call.juror], self.environment)
+            ballot = answer_of(call, exchange, self._hidden[call.juror])
+            if ballot is not None:
+                self._counts[where] += 1
+                found.take(call, ballot)
+                return True
+        return False
 
 
 def plan(calls: Sequence[Call], environment: Mapping[str, str]) -> ConsentPlan:

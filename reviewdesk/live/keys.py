@@ -195,14 +195,12 @@ class KeyEnvironment(Mapping[str, str]):
             return self._found[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return True for a variable that is set or a reference that is known; read no key."""
         if isinstance(name, str) and name.startswith(MARK):
             bare = name.removeprefix(MARK)
             return bare in self._commands or bare in self._entries
         return name in self._variables
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the variables; references are not part of the environment."""
         return iter(self._variables)
 
     def __len__(self) -> int:
@@ -266,7 +264,6 @@ class Key:
 
 
 def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
-    """Return the key and headers of an endpoint, or the first problem with them."""
     found: dict[str, str] = {}
     for name in key_names(place):
         try:
@@ -285,10 +282,7 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
 
 
 def key_problem(place: Endpoint, environment: Mapping[str, str]) -> str | None:
-    """Return the problem with a key or header that is known before references are read, if any.
-
-    The text begins with the name of the variable.
-    """
+    """Return the problem known before references are read, if any; it begins with the variable."""
     named = key_names(place)
     unknown = [name for name in named if name.startswith(MARK) and name not in environment]
     if unknown:

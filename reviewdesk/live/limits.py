@@ -49,11 +49,9 @@ def worst(call: Call, *, in_batch: bool = False) -> float | None:
 
 
 def booked(call: Call, exchange: Exchange) -> float | None:
-    """Return the cost of an exchange in US dollars, or ``None`` if it is unknown.
+    """Return the cost of an exchange in US dollars, by the endpoint's own counts if it states them.
 
-    The endpoint's own cost or token count is used if it states one. A request that was refused
-    or never arrived, or that a batch did not answer, costs nothing; any other without a count costs
-    its worst case.
+    A request that was refused or never arrived costs nothing; any other without a count its worst.
     """
     if exchange.status is None:
         kind = (exchange.problem or "").partition(":")[0]
@@ -67,12 +65,10 @@ def booked(call: Call, exchange: Exchange) -> float | None:
 
 @dataclass(slots=True)
 class Meter:
-    """Stores each exchange of a run with its cost, and keeps the run below a ceiling.
+    """Stores each exchange of a run with its cost in US dollars, and keeps the run below a ceiling.
 
-    Before a request is sent, its worst case is reserved; its actual cost then replaces the
-    reservation. A call that waits for another attempt reserves nothing, and without a ceiling the
-    money is only counted. ``promised`` is the highest cost of the calls that wait at vendors or
-    will be submitted to them; all amounts are US dollars.
+    The worst case of a request is reserved before it is sent. ``promised`` is the highest cost of
+    the calls that wait at vendors or will be submitted to them.
     """
 
     store: ReplyStore
@@ -93,11 +89,7 @@ class Meter:
         return CeilingError(told + left, hint)
 
     async def begin(self, call: Call) -> bool:
-        """Reserve the worst case of a request; return ``False`` if the ceiling forbids it.
-
-        While other requests are open, wait for the amounts that they free. If the request might
-        exceed the ceiling even without open requests, stop the run.
-        """
+        """Reserve the worst case of a request once it is free; False if the ceiling forbids it."""
         most = worst(call) or 0.0
         async with self._freed:
             while not self.closed and self.ceiling is not None:
@@ -151,10 +143,7 @@ class _Sent:
 
 
 def _rate_wait(sent: deque[_Sent], juror: Juror, now: float, tokens: int) -> float:
-    """Return the seconds until one more request of that many tokens keeps the juror's rates.
-
-    ``sent`` are its requests in the last minute; older ones are removed.
-    """
+    """Return the seconds until the juror's rates admit a request; forget those before a minute."""
     while sent and sent[0].at <= now - MINUTE:
         sent.popleft()
     free = now
@@ -234,9 +223,8 @@ class ModelLimit:
     def enter(self, juror: Juror, tokens: int, changed: Callable[[], None]) -> CallTurn | float:
         """Admit a request of that many tokens, or return the least seconds that it must wait.
 
-        The seconds are infinite if it waits for an open call to end. The limit keeps no queue:
-        ``changed`` is called once, from any thread, when it may be worth trying again. An
-        admitted request counts as open until ``leave``.
+        They are infinite if it waits for an open call to end. ``changed`` is called once, from any
+        thread, when it may be worth trying again. An admitted request is open until ``leave``.
         """
         with self.shared.lock:
             now = self.clock.monotonic()
@@ -444,10 +432,7 @@ class JurorState:
 
 
 class CallSession:
-    """The transport, clock, keys and store of a panel's calls, within one event loop.
-
-    ``noted`` is called when a model is paused for long, and when a juror is stopped or set aside.
-    """
+    """The transport, clock, keys and store of a panel's calls; ``noted`` hears of long pauses."""
 
     def __init__(
         self, world: World, keep: Keep, limits: RunLimits, noted: Callable[[str], None]
@@ -469,11 +454,10 @@ class CallSession:
         self.redactor = Redactor(self._keys)
 
     def at(self) -> str:
-        """Return the current time as ballots state it: ISO format with milliseconds."""
         return self.clock.now().isoformat(timespec="milliseconds")
 
     async def exchange(self, request: Request, seconds: float) -> Exchange:
-        """Send a request, and return the exchange, which still names no call; keys may be in it."""
+        """Send a request; the exchange names no call yet, and keys may be in it."""
         started = self.clock.monotonic()
         least = 0.0
         made = Exchange("", 0, "", "", 0.0, None)
@@ -494,10 +478,7 @@ class CallSession:
         return self._deadline or max(DEADLINE, juror.timeout, self._max_wait)
 
     async def state(self, juror: Juror) -> JurorState:
-        """Return the state of a juror, whose key is read first; without a key it is stopped.
-
-        Raise TransportError if its address cannot be used.
-        """
+        """Return the state of a juror, whose key is read first; without a key it is stopped."""
         place = endpoint(juror)
         named = juror.name, juror.model, place
         if named not in self._states:
@@ -510,17 +491,15 @@ class CallSession:
         return self._states[named]
 
     def stop(self, state: JurorState, fault: Fault) -> None:
-        """Stop asking a juror in this session, and report it."""
         if state.stopped is None:
             state.stopped = fault
             self.noted(self.redactor.text(fault.message))
 
     def set_aside_at(self, state: JurorState) -> float | None:
-        """Return the time at which a paused juror is set aside if the pause lasts until then.
+        """Return when a paused juror is set aside if the pause lasts; ``None`` if it may wait on.
 
-        The result is ``None`` if it may wait forever. A named pause that is longer than the longest
-        wait sets it aside at once. Otherwise its time runs from the first refusal since the model
-        last answered, but not from before this session began.
+        A named pause over the longest wait sets it aside at once; else the time runs from the first
+        refusal since the model last answered, or from the start of this session.
         """
         pause = state.limit.pause()
         if pause is None:
@@ -531,7 +510,6 @@ class CallSession:
         return None if since is None else max(since, self._began) + self._max_wait
 
     def set_aside(self, state: JurorState) -> None:
-        """Stop asking a juror in this session because its model is paused for too long."""
         limit = state.limit
         pause = limit.pause()
         if pause is None:
@@ -557,7 +535,6 @@ class CallSession:
             self.noted(f"{pause.model} at {state.place.host} {why}: paused for {seconds:.0f} s")
 
     def hide(self, secrets: Iterable[str | None]) -> None:
-        """Add these keys to the redactor."""
         known = self._keys | {secret for secret in secrets if secret is not None}
         if known != self._keys:
             self._keys = known

@@ -64,8 +64,7 @@ class Call(Struct, frozen=True):
 class Exchange(Struct, frozen=True):
     """One request and its response or failure, with keys redacted; stored before it is used.
 
-    ``status`` is ``None`` without a response, and ``problem`` then says why; with a response,
-    ``problem`` says what was left out of the request. The reply must repeat ``nonce``.
+    Without a ``status``, ``problem`` says why; with one, what was left out of the request.
     """
 
     call: str
@@ -153,15 +152,11 @@ class Transport(Protocol):
 
 
 def chance() -> str:
-    """Return random hex digits that a response under test cannot know."""
     return secrets.token_hex(8)
 
 
 def calls_for(case: Case, panel: PanelSpec) -> list[Call]:
-    """Return the calls to each juror, in seat order, each with a fresh nonce.
-
-    A juror has a call for every sample, in both orders if the panel swaps a pair.
-    """
+    """Return the calls to each juror in seat order: every sample, and both orders of a swap."""
     complete = case.under(panel.rubric)
     slots = complete.slots(panel.rubric)
     about = case_key(complete)

@@ -36,9 +36,8 @@ def stated_wait(exchange: Exchange) -> float | None:
 def asked_wait(exchange: Exchange, now: datetime) -> float | None:
     """Return the seconds that a refusal asks to wait, or ``None`` if it names no time.
 
-    ``retry-after-ms`` is the most exact, then ``retry-after`` in seconds or as a date, then the
-    delay in Google's 429, and then the budgets that a 429 shows as spent. LiteLLM's proxy
-    passes on the vendor's headers with a prefix; the longer of two waits counts.
+    ``retry-after-ms`` is the most exact, then ``retry-after``, then the delay in Google's 429, and
+    then the budgets that a 429 shows as spent. LiteLLM's proxy prefixes the vendor's headers.
     """
     named = []
     for prefix in ("", PROXIED):
@@ -58,8 +57,7 @@ def asked_wait(exchange: Exchange, now: datetime) -> float | None:
 def budget_wait(exchange: Exchange, now: datetime) -> float | None:
     """Return the seconds until all spent budgets are refilled; ``None`` without a spent budget.
 
-    A budget is a pair of headers that differ only in ``remaining`` and ``reset``, such as
-    ``x-ratelimit-remaining-requests`` or ``anthropic-ratelimit-tokens-remaining``.
+    A budget is a pair of headers that differ only in ``remaining`` and ``reset``.
     """
     now = _server_time(exchange, now)
     waits = []
@@ -158,10 +156,7 @@ class Retry(Struct, frozen=True):
 
 
 def backoff(failures: int, clock: Clock) -> float:
-    """Return the seconds to wait after that many failures in a row.
-
-    The bound doubles up to ``LONGEST_WAIT``; the wait is random in its upper half, to spread calls.
-    """
+    """Return the random seconds to wait after failures in a row; the bound doubles each time."""
     bound = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(failures - 1, 10))
     return bound * (1 + clock.random()) / 2
 
@@ -184,10 +179,7 @@ class Trying:
     def next_attempt(
         self, exchange: Exchange, found: Envelope | Fault, sent: frozenset[str], clock: Clock
     ) -> Retry | None:
-        """Return the attempt that follows an exchange, or ``None`` if the call is not tried again.
-
-        ``sent`` names the optional parts of the request, which an endpoint may not understand.
-        """
+        """Return the next attempt of a call, or ``None``; ``sent`` names its optional parts."""
         if not isinstance(found, Fault):
             return None
         refused = refused_parameter(exchange, sent)

@@ -58,10 +58,7 @@ Cast: TypeAlias = tuple[T, Call, CanonicalBallot]
 
 @dataclass(slots=True, eq=False)
 class _Job(Generic[T]):
-    """A call with its purpose, the attempts made so far, and the rest of its deadline.
-
-    Calls that were drawn first are made first. It is not tried again before it is ``due``.
-    """
+    """A call with its purpose and the rest of its deadline; it may be tried when it is ``due``."""
 
     number: int
     owner: T
@@ -145,9 +142,8 @@ class _Job(Generic[T]):
 class CallRunner(Generic[T]):
     """Makes the calls that ``draw`` hands out, at most ``concurrency`` of the session at once.
 
-    ``draw`` gets the number of free places. It returns further calls, each with its purpose, or
-    ``None`` if no call is left, at least until another ballot was taken. ``look`` is called about
-    once a second while all calls wait.
+    ``draw`` gets the number of free places, and returns ``None`` if no call is left for now.
+    ``look`` is called about once a second while all calls wait.
     """
 
     asking: CallSession
@@ -175,7 +171,6 @@ class CallRunner(Generic[T]):
         """Yield every call with its ballot, whose reply is stored, in order of arrival.
 
         Closing the generator cancels the open calls. It ends early once the ceiling is reached.
-        Raise JournalError if a reply cannot be stored.
         """
         self._loop = asyncio.get_running_loop()
         try:
@@ -207,7 +202,6 @@ class CallRunner(Generic[T]):
             await asyncio.gather(*open_, return_exceptions=True)
 
     def pauses(self) -> tuple[tuple[ModelPause, int], ...]:
-        """Return the pauses that calls wait for, and how many calls wait for each."""
         found: dict[str, tuple[ModelPause, int]] = {}
         for state, jobs in self._waiting.items():
             pause = state.limit.pause()
@@ -288,7 +282,6 @@ class CallRunner(Generic[T]):
         return None
 
     async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
-        """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
         state = job.state
         meter = self.meter
         call = job.call

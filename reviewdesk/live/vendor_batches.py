@@ -62,10 +62,7 @@ class BatchClient:
         self._asking = asking
 
     async def begin(self, name: str, calls: Sequence[Named]) -> VendorJob:
-        """Submit a batch, and return it as the vendor states it.
-
-        Raise TransportError if the vendor did not accept it; with the kind ``unsure``, it may have.
-        """
+        """Submit a batch; a TransportError of the kind ``unsure`` means that it may be there."""
         file = ""
         if upload := self._wire.upload(name, calls):
             file = text_at(await self._json(upload), "id")
@@ -78,7 +75,6 @@ class BatchClient:
         return job
 
     async def look_up(self, ident: str) -> VendorJob | None:
-        """Return a batch, or ``None`` if the vendor does not know it."""
         try:
             return self._wire.job(await self._json(self._wire.place.format(quote(ident))))
         except TransportError as problem:
@@ -98,7 +94,6 @@ class BatchClient:
                 yield job
 
     async def answers(self, job: VendorJob) -> dict[str, BatchAnswer]:
-        """Return the answers of a finished batch, by the id of their call."""
         made: dict[str, BatchAnswer] = {}
         for path in job.results:
             try:
@@ -116,11 +111,7 @@ class BatchClient:
     async def _text(
         self, sent: Upload | str, *, is_paid: bool = False, limit: int = MAX_BODY
     ) -> str:
-        """Return the body of a successful answer; try again if that cannot cost twice.
-
-        A refusal that names a longer wait than that between attempts is not tried again, so that
-        the batches of other jurors do not wait for it.
-        """
+        """Return the body of a successful answer; try again if that cannot cost twice."""
         place = endpoint(self._juror)
         key = await read_key(place, self._asking.environment)
         if key.problem is not None:
@@ -146,7 +137,7 @@ class BatchClient:
             if is_paid and not is_refused and fault.kind not in _NEVER_SENT:
                 raise TransportError(UNSURE, message)
             asked = asked_wait(exchange, clock.now()) or 0.0
-            if asked > LONGEST_WAIT:
+            if asked > LONGEST_WAIT:  # the batches of other jurors do not wait for it
                 message += f"; it asks to wait {math.ceil(asked)} s"
             if not fault.again or attempt == TRIES or asked > LONGEST_WAIT:
                 raise TransportError(fault.kind, message)
@@ -172,10 +163,7 @@ class BatchStore(ReplyStore, Protocol):
         """The batches that are not finished, by name."""
 
     def keep_batch(self, batch: VendorBatch, *, is_over: bool = False) -> None:
-        """Store a batch in its present state, or forget one whose answers are stored.
-
-        It is on disk when this returns.
-        """
+        """Write a batch as it stands to disk, or forget one whose answers are stored."""
 
 
 MOST_CALLS: Final = 1000
@@ -198,7 +186,6 @@ class BatchTransport:
 
     A batch is on disk before it is submitted. If its id is unknown, because the process was killed
     or no answer came, it is searched for at the vendor before its calls are submitted again.
-    ``keep`` stores each exchange, with its cost, before it is used.
     """
 
     store: BatchStore
@@ -223,11 +210,7 @@ class BatchTransport:
         self._held = {key: batch for batch in self._known for key in batch.nonces}
 
     async def send(self, call: Call, stored: Exchange | None) -> Exchange | None:
-        """Return the exchange with which a call's batch ended; ``None`` while the call waits.
-
-        ``stored`` is the newest exchange of the call, which was not an answer. Raise DeskError if a
-        batch or an answer cannot be stored.
-        """
+        """Return the exchange with which a call's batch ended; ``None`` while the call waits."""
         batch = self._held.get(call.key)
         if batch is not None and batch.name not in self._jobs:
             self._jobs[batch.name] = await self._fetch(batch, call)
@@ -301,8 +284,7 @@ class BatchTransport:
     async def _find(self, batch: VendorBatch, client: BatchClient) -> VendorJob | None:
         """Return the vendor's batch with our name, or a nameless one with our answers.
 
-        Without either, return a nameless batch that may be ours, as it has the size of ours and was
-        not created before it, and that has not ended, if any.
+        Else return one that has not ended, of our size and not created before ours, if any.
         """
         candidates = []
         known = {one.id for one in self.store.batches.values()} | {

@@ -53,7 +53,6 @@ def rubrics(conn: Connection, run: int) -> list[str | None]:
 
 
 def rubric_of(conn: Connection, run: int) -> str:
-    """Return the name under which a run's split is kept. Reads every body."""
     return rubric_name(rubrics(conn, run))
 
 

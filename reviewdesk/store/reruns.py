@@ -49,7 +49,6 @@ def enter(
 
 
 def cover(conn: Connection, plan: int, at: str, **more: Any) -> None:
-    """Append the event that makes the log's head depend on a re-run and its replies."""
     run, verdict, detail = hashes(conn, plan)
     entry = NewEvent("rerun", at, run=run, verdict=verdict, detail={**detail, **more})
     events.append(conn, DESK, [entry])
@@ -83,10 +82,7 @@ def of_reviewer(conn: Connection, reviewer: str) -> list[Event]:
 
 
 def of_word(conn: Connection, word: str) -> list[Event]:
-    """Return the events about all of a run of jurors, which share a word, the oldest first.
-
-    A try on a holdout has the word as its name.
-    """
+    """Return the events of a run of jurors that share a word, or a try's name, the oldest first."""
     query = f"""{_WHOLE} AND json_extract(detail, '$.batch') = ?1
                 UNION ALL SELECT * FROM label_events
                 WHERE item IS NULL AND kind = '{IMPROVE}'
@@ -96,7 +92,6 @@ def of_word(conn: Connection, word: str) -> list[Event]:
 
 
 def planned(conn: Connection, whole: Event) -> list[PlannedRerun]:
-    """Return the verdicts of a whole re-run, in order; those of removed runs are left out."""
     rows = conn.execute(
         """SELECT e.key AS plan, v.key AS verdict, e.at,
                   json_extract(e.detail, '$.panel_hash') AS panel_hash, r.plan IS NOT NULL AS done
@@ -138,7 +133,6 @@ def kept_values(conn: Connection, prefix: str) -> dict[str, str]:
 
 
 def keep_value(conn: Connection, key: str, value: str | None) -> None:
-    """Keep a value under a key, in the caller's transaction; ``None`` removes it."""
     if value is None:
         conn.execute("DELETE FROM meta WHERE key = ?", (key,))
     else:
@@ -173,20 +167,17 @@ def of_verdict(conn: Connection, verdict: int) -> list[StoredRerun]:
 
 
 def of_plans(conn: Connection, plans: Sequence[int]) -> list[StoredRerun]:
-    """Return the re-runs of these plans, by verdict, the oldest first for each."""
     found = _read(in_pages(conn, f"{_STORED} WHERE r.plan IN (*)", plans))
     return sorted(found, key=lambda one: (one.verdict, one.plan))
 
 
 def plans_of_run(conn: Connection, run: int) -> list[int]:
-    """Return the plans of a run's finished re-runs, in no order of time."""
     # Runs at each key that moves, so the few re-runs are looked up in the many verdicts.
     query = "SELECT r.plan FROM reruns r CROSS JOIN verdicts v ON v.key = r.verdict WHERE v.run = ?"
     return first_column(conn, query, (run,))
 
 
 def filed(conn: Connection, first: int, end: int) -> list[int]:
-    """Return the verdicts that came with re-runs, from key ``first`` to before ``end``."""
     # Most bodies hold no re-run, and the plain text search spares parsing them as JSON.
     query = """SELECT verdict FROM bodies WHERE verdict >= ? AND verdict < ?
                  AND body LIKE '%"reruns"%' AND json_array_length(body, '$.reruns')"""
@@ -194,10 +185,7 @@ def filed(conn: Connection, first: int, end: int) -> list[int]:
 
 
 def flipped_verdicts(conn: Connection, run: int, came: Sequence[int]) -> list[int]:
-    """Return the verdicts whose newest re-run turned a pass into a fail, or the reverse.
-
-    A re-run of this desk is newer than those that ``came`` with the report.
-    """
+    """Return the verdicts whose newest re-run turned a pass into a fail, or the reverse."""
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
 

@@ -66,10 +66,7 @@ class ImprovePage:
         self._run = core.session.run
 
     def open(self, at: int = 0, said: str = "") -> None:
-        """Read what the panel gets wrong and what may be changed, which takes seconds, and show it.
-
-        ``said`` is the result of a step. Nothing is shown if a dialog is open by then.
-        """
+        """Read what is wrong and what may be changed, and show it; ``said`` is a step's result."""
         core = self._core
         core.say(said or f"reading what {show_line(self._panel.name, 80)} gets wrong …", Tone.NOTE)
 
@@ -92,7 +89,6 @@ class ImprovePage:
             core.background("improve", read, there, fault="nothing to improve")
 
     def _pages(self) -> tuple[DialogPage, ...]:
-        """Return what is wrong, the candidates and the lineage; each answers with a step."""
         split = self._labels.split
         edits = (("e", "edits the panel"),) if split.tuning else ()
         steps = (*edits,)
@@ -114,7 +110,6 @@ class ImprovePage:
         )
 
     def _choices(self) -> Iterator[Choice]:
-        """Yield a line for each candidate with its next step, and each change to be written."""
         tried = {begun.file: word for begun, word in self._labels.split.tries.values()}
         for path in candidates.beside(self._panel):
             name = show_line(path.name, 60)
@@ -175,7 +170,6 @@ class ImprovePage:
         self._core.ask(one_page(page), lambda _: self.open(1, said))
 
     def _try(self, candidate: Path) -> None:
-        """Read what a try would send, and ask for consent."""
         core = self._core
         shown = show_line(candidate.name, 80)
         guard = core.new_guard()
@@ -213,7 +207,6 @@ class ImprovePage:
         core.background(PREPARING, prepare, there, fault="no try")
 
     def _carry_out(self, shown: str, ready: PreparedTry | None) -> None:
-        """Carry out a try that was agreed to; it can be stopped."""
         core = self._core
         if ready is None:
             core.say("nothing was sent", Tone.MUTED)

@@ -77,11 +77,7 @@ _OF_MODEL = ("base_url", "api_key_env", "api_key", "price", "extra", "deployment
 
 
 def asked_case(body: CanonicalVerdict, panel: PanelSpec, rubric: str | None) -> Case:
-    """Return the case of a verdict as a panel is asked about it.
-
-    If all cases of the run share one ``rubric``, the panel's rubric replaces it. Cases with
-    different rubrics keep them.
-    """
+    """Return a verdict's case as it is asked; a rubric of the panel replaces the shared one."""
     case = case_of(body)
     if panel.rubric is not None and rubric is not None:
         return replace(case, rubric=panel.rubric)
@@ -89,11 +85,7 @@ def asked_case(body: CanonicalVerdict, panel: PanelSpec, rubric: str | None) -> 
 
 
 def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBallot] | None:
-    """Return the panel's ballots of a verdict, weighted as the panel does.
-
-    ``None`` if one of its jurors is not on the panel of the verdict, or has another model or
-    prompt there.
-    """
+    """Return the ballots of the panel's jurors, or ``None`` if one is missing or differs."""
     held = {one["id"]: one for one in body["jurors"]}
     made = []
     for juror in panel.jurors:
@@ -107,11 +99,7 @@ def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBa
 
 
 def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
-    """Return True if jurors must be asked to know what a candidate of a panel decides.
-
-    Ballots of the run suffice if they were given under the panel's rubric, and only the rule, the
-    weights or the number of jurors differ.
-    """
+    """Return True unless the run's ballots suffice: rubrics and seats are those of the parent."""
     seats, asked = (
         [replaced(one, weight=None, order=None) for one in panel.jurors]
         for panel in (parent, candidate)
@@ -147,11 +135,7 @@ def beside(parent: Path) -> list[Path]:
 
 
 def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") -> WrittenCandidate:
-    """Write a panel, without the comments of ``draft``, as a candidate beside its parent.
-
-    Its name is the next free one. Raise PanelError if the text is not a panel. Raise UsageError if
-    it decides as its parent does, or cannot be written.
-    """
+    """Write a panel without ``draft``'s comments beside its parent, under the next free name."""
     text = text.partition(_MARK)[0].strip() + "\n"
     slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "change"
     path = parent.with_name(f"{parent.stem}+{slug}.yaml")
@@ -203,7 +187,6 @@ def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenC
 
 
 def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> str:
-    """Return the text of a panel's file after a change."""
     plain = read_plain(parent)
     jurors = {str(one.get("name") or one["model"]): dict(one) for one in plain["jurors"]}
     key, _, value = (part.strip() for part in change.partition("="))
@@ -279,8 +262,7 @@ def exemplars(
 ) -> list[tuple[LabelledCase, CanonicalVerdict]]:
     """Choose examples from the tuning half: equally many of each label, short, in a fixed order.
 
-    Those on which the panel was wrong come first. Texts that address their juror are left out,
-    because jurors take instructions from the place where examples are.
+    Wrong decisions come first; texts that address their juror are left out, as it would obey.
     """
     from reviewdesk.domain.jury.injection import passages
 
@@ -306,9 +288,8 @@ def exemplars(
 def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | None]:
     """Return changes of a panel, with how many tuning items each is right on, the best first.
 
-    The empty change is the panel itself. Changes that need calls have ``None`` and come last.
-    Others are kept if they are right more often, or as often with fewer jurors. Raise PanelError if
-    the panel file cannot be used.
+    The empty change is the panel itself; those that need calls have ``None`` and come last. Others
+    are kept if they are right more often, or as often with fewer jurors.
     """
     spec = read_panel(parent)
     if not labels.tuning:
@@ -350,10 +331,9 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
 
 
 class PreparedTry(Struct, frozen=True):
-    """A try that waits for consent; nothing has been sent or written.
+    """A try that waits for consent, after ``k`` others on this holdout.
 
-    ``k`` tries on this holdout came before it. ``plan`` is what would be sent, ``None`` if stored
-    ballots suffice, and ``before`` the word of an earlier try of the same candidate.
+    Without a ``plan``, stored ballots suffice; ``before`` is the word of an earlier try of both.
     """
 
     labels: SplitLabels
@@ -385,10 +365,7 @@ class PreparedTry(Struct, frozen=True):
     def judged(
         self, desk: Desk, journal: DeskJournal, environment: Mapping[str, str]
     ) -> tuple[list[TriedCell], Turnouts]:
-        """Count the items on which each panel is right, by the replies that are stored.
-
-        A panel that decides neither pass nor fail is not right, and a call without a reply is lost.
-        """
+        """Count the items on which each panel is right, by stored replies; the rest are lost."""
         turnouts = Turnouts()
         right: dict[bool, list[bool]] = {False: [], True: []}
         stored = store.bodies(desk.conn, self.rows)
@@ -409,11 +386,7 @@ class PreparedTry(Struct, frozen=True):
 def _opened(
     desk: Desk, run: Run, candidate: Path, parent: Path | None, *, ended: bool = False
 ) -> PreparedTry:
-    """Return the last try of both files that was cut off, or that ``ended``, else a new one.
-
-    Raise UsageError if there is no holdout, or both panels are the same. Raise PanelError if a
-    panel file cannot be used.
-    """
+    """Return the last try of both files that was cut off, or that ``ended``, else a new one."""
     labels = split_labels(desk, run)
     split = labels.split
     if not split.holdout:
@@ -458,11 +431,7 @@ def prepare(
     environment: Mapping[str, str] = PROCESS,
     **limits: Any,
 ) -> PreparedTry:
-    """Prepare a try of a candidate's file; one that was cut off is continued.
-
-    ``limits`` are fields of ``RunLimits``. Raise UsageError if there is no holdout, both panels are
-    the same, or a ceiling has no prices. Raise PanelError if a panel file cannot be used.
-    """
+    """Prepare a try of a candidate's file, or continue one; ``limits`` are those of RunLimits."""
     ready = replace(_opened(desk, run, candidate, parent), limits=RunLimits(**limits))
     if not ready.rows:
         raise UsageError(
@@ -488,11 +457,8 @@ async def carry_out(
     """Carry out a try that a person has agreed to, and record its one word.
 
     Return the word, ``None`` if too many ballots were lost, and the turnout of the jurors. The
-    event of the try is in the desk before the first request, and counts from then on. Each reply is
-    in the desk before it is used, so that a try that was cut off pays for no answer twice, and is
-    the same try when it is continued. Without a word, the same try asks again for what was lost.
-    Raise CeilingError if the next call might exceed the ceiling; the answers are kept. Raise
-    DeskError if another process is at work on this try.
+    event of the try is in the desk before the first request, and each reply before it is used, so
+    that the same try continues one that was cut off, and pays for no answer twice.
     """
     begun = ready.begun
     limits = ready.limits
@@ -539,9 +505,8 @@ def adopt(
 ) -> tuple[Path, Path, PanelAdopted]:
     """Replace the parent with a candidate, and spend the holdout.
 
-    Return the panel's file, the file that keeps the parent, whose name has its hash, and what the
-    try showed. Raise UsageError if it was not tried on this holdout, or not found better, unless
-    ``anyway``.
+    Return the panel's file, the file that keeps the parent, and what the try showed. Raise
+    UsageError unless the try says better, or ``anyway``.
     """
     place = parent or parent_of(candidate)
     panel = place.with_suffix(".yaml")

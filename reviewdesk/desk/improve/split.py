@@ -27,11 +27,7 @@ from reviewdesk.store.connect import reading, writing
 
 
 def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLabels:
-    """Return a run's pass and fail labels by half; both halves are empty before the first split.
-
-    Labels given blind are used, and all if the split or ``open_labels`` says so. Raise UsageError
-    if the run is an archive.
-    """
+    """Return a run's pass and fail labels by half: those given blind, or all if so split."""
     if run.whole != run.verdicts:
         raise UsageError(f"{run.name} is an archive, which keeps too few verdicts to improve on")
     # Imported here because it loads numpy.
@@ -94,11 +90,7 @@ def known_halves(desk: Desk, run: Run) -> SplitLabels | None:
 def make_split(
     desk: Desk, run: Run, *, open_labels: bool = False, seed: str | None = None
 ) -> SplitLabels:
-    """Split the labels of a run's rubric, or add those that came since; record it as an event.
-
-    Labels given blind are split, or all with ``open_labels``. An item stays in its half. Raise
-    UsageError if there are too few labels, or no new ones since the last split.
-    """
+    """Split the labels of a run's rubric, or add those that came since, as an event."""
     found = split_labels(desk, run, open_labels=open_labels)
     known = found.split
     open_labels = open_labels or known.open_labels

@@ -61,10 +61,7 @@ class SplitMade(Struct, frozen=True, tag="split"):
 
 
 class TryBegun(Struct, frozen=True, tag="try"):
-    """A candidate that is tried on a holdout; continuing it repeats the event with its ``name``.
-
-    ``items`` are the hashes of the contents that are asked about.
-    """
+    """A candidate that is tried on ``items``, hashes of contents; to continue, it is repeated."""
 
     rubric: str
     name: str
@@ -86,10 +83,7 @@ class TryEnded(Struct, frozen=True, tag="tried"):
 
 
 class TryFigures(Struct, frozen=True):
-    """The figures of a try that its adoption reveals; accuracies are through the draw.
-
-    On ``gained`` items the candidate alone was right, on ``lost`` items the parent alone.
-    """
+    """What an adoption reveals; on ``gained`` items the candidate alone was right."""
 
     before: float
     after: float
@@ -121,10 +115,7 @@ Step = SplitMade | TryBegun | TryEnded | PanelAdopted
 
 
 class Split(Struct):
-    """A rubric's split as it stands: names of groups of near-copies, and the tries.
-
-    ``spent`` is the holdout that the last adoption used, until the next split.
-    """
+    """A rubric's split: names of groups of near-copies; the last adoption used those ``spent``."""
 
     rubric: str
     tuning: set[str] = set()
@@ -174,10 +165,7 @@ def replay(rubric: str, steps: Iterable[Step]) -> Split:
 
 
 def group_of(text: str | None, test: str, verdict: str) -> str:
-    """Return a case's near-copy group: a hash of its test and its input without case and blanks.
-
-    A test that only repeats the verdict's id is ignored.
-    """
+    """Return a case's near-copy group; a test that only repeats the verdict's id is ignored."""
     plain = " ".join((text or "").casefold().split())
     name = "" if plain and test == verdict else test
     return hashlib.sha256(canonical_json([plain, name])).hexdigest()[:32]
@@ -193,8 +181,8 @@ def halved(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the groups that join the tuning half and the holdout; each has a name and a stratum.
 
-    In each stratum new groups, in the order of a keyed hash, fill up the holdout to half of all
-    groups; an odd stratum's remainder is carried to the next. Known groups keep their halves.
+    In each stratum new groups, by a keyed hash, fill up the holdout to half of all groups; the
+    remainder of an odd stratum is carried to the next.
     """
     strata: dict[str, list[str]] = {}
     for name, stratum in dict(reversed([*groups])).items():
@@ -232,14 +220,12 @@ class LabelledCase(Struct, frozen=True):
 
 
 class SplitLabels(Struct, frozen=True):
-    """A run's labels by half; ``later`` came after the split, ``left_out`` were not given blind.
-
-    ``rubric`` is ``None`` unless all cases have one. ``sizes`` are those of the draw's strata.
-    """
+    """A run's labels by half; ``later`` came after the split, ``left_out`` were not given blind."""
 
     run: Run
     split: Split
     rubric: str | None
+    """``None`` unless all cases have one."""
     tuning: Sequence[LabelledCase]
     holdout: Sequence[LabelledCase]
     later: Sequence[LabelledCase]
@@ -329,10 +315,9 @@ def figures(found: Collection[TriedCell], k: int) -> TryFigures:
     """Return how often parent and candidate are right on such items, and by how much they differ.
 
     ``D = Σ W(g - l)`` over the flagged verdicts and the rest, W their share of the run, g and l the
-    shares that are gained and lost, through the draw, with MOVER's interval at ``1 - 2·level(k)``:
-    the distances of g and l from the ends of their mid-p intervals, at Kish's effective number of
-    items, are combined by squares, with the correlation ``-r`` of two shares of one sample. How
-    often the panels differ is thus uncertain too. Source: Zou and Donner 2008; Donner and Zou 2012.
+    shares that are gained and lost, through the draw, with MOVER's interval at ``1 - 2·level(k)``
+    over their mid-p intervals, at Kish's effective number of items, with the correlation ``-r`` of
+    two shares of one sample. Source: Zou and Donner 2008; Donner and Zou 2012.
     """
     z = NormalDist().inv_cdf(1 - level(k))
     size = sum(one.size for one in found)
@@ -368,9 +353,8 @@ def figures(found: Collection[TriedCell], k: int) -> TryFigures:
 def sign_tail(found: Collection[TriedCell]) -> float:
     """Return the probability that changes without effect would gain at least as much as these.
 
-    Given which items the panels differ on, each is then a gain or a loss with chance one half; an
-    item weighs what its stratum's items stand for, ``N_h/n_h``, rounded to 1..``_STEPS``. The tail
-    is exact for such changes, at any size. Source: Fisher's randomisation test.
+    Each differing item, weighted by ``N_h/n_h`` rounded to 1..``_STEPS``, is a gain or a loss with
+    chance one half. Source: Fisher's randomisation test.
     """
     most = max((one.size / one.asked for one in found), default=1.0)
     chances = {0: 1.0}
@@ -391,9 +375,7 @@ def sign_tail(found: Collection[TriedCell]) -> float:
 def try_verdict(found: Collection[TriedCell], k: int) -> TryVerdict:
     """Return the result of a try, on which the paired interval and the sign test must agree.
 
-    The interval is about the difference through the draw, so gains in one group are offset by
-    losses in another. Where few items differ its ends are approximate, and the exact test
-    bounds how often a change that does nothing is called better.
+    The interval is approximate where few items differ; the exact test bounds false results.
     """
     made = figures(found, k)
     if made.low > 0 and sign_tail(found) <= level(k):
@@ -405,11 +387,7 @@ def try_verdict(found: Collection[TriedCell], k: int) -> TryVerdict:
 
 
 def smallest_gain(sizes: Mapping[int, int], strata: Iterable[int], k: int) -> float | None:
-    """Return the smallest gain that a try of items of ``strata``, after ``k`` others, could show.
-
-    It is that of a candidate which only gains: it is right on some items where its parent is wrong,
-    spread over the strata like the asked items. ``None`` if no gain could be shown.
-    """
+    """Return the smallest gain that a candidate which only gains could show, if any."""
     held = sorted(strata)
     for m in range(1, len(held) + 1):
         wins = [m * (place + 1) // len(held) > m * place // len(held) for place in range(len(held))]

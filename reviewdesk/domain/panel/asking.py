@@ -110,7 +110,6 @@ class Turnouts(Struct):
     why: Counter[str] = field(default_factory=Counter)
 
     def add(self, ballots: Iterable[CanonicalBallot], threshold: float | None = None) -> None:
-        """Add canonical ballots to the counts; the threshold decides samples without a vote."""
         for ballot in ballots:
             one = self.by_juror.setdefault(ballot["id"], Turnout(ballot["id"]))
             status = Status(ballot["status"])
@@ -166,10 +165,7 @@ class ModelPause(Struct, frozen=True):
 
 
 class LiveProgress(Struct):
-    """The progress of a live run: ``reused`` answers were on disk, ``calls`` of ``planned`` made.
-
-    ``done`` of ``cases`` are complete; ``failed`` calls gave no answer.
-    """
+    """The progress of a live run: ``reused`` answers were on disk, ``failed`` calls gave none."""
 
     done: int = 0
     cases: int = 0
@@ -202,8 +198,8 @@ class LiveProgress(Struct):
     def left(self) -> float | None:
         """The seconds that remain; ``None`` before the first call.
 
-        They are those of the remaining calls at the rate so far, without the time in which every
-        call waited, and at least those of each pause and of the calls after it.
+        Those of the remaining calls at the rate so far, without the time in which all calls waited,
+        and at least those of each pause and of the calls after it.
         """
         rest = max(0, self.planned - self.calls - self.spared)
         working = self.seconds - self.idle
@@ -216,8 +212,7 @@ class LiveProgress(Struct):
 class Listener(Struct, frozen=True):
     """Callbacks of a run: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user.
 
-    ``came`` takes each ballot whose reply is stored, with the key of its verdict if it has one, and
-    ``ended`` the summary of a re-run.
+    ``came`` takes the key of a verdict, if any, and a stored ballot; ``ended`` a re-run's summary.
     """
 
     agreed: Callable[[ConsentPlan], bool] = lambda _: True

@@ -100,7 +100,6 @@ def outside_texts(body: CanonicalVerdict) -> Iterator[tuple[str, str]]:
 
 
 def outside_columns(verdicts: Sequence[VerdictModel]) -> Iterator[tuple[int, str]]:
-    """Yield the outside texts of many verdicts, each with its verdict's place, unordered."""
     for _, key in _OUTSIDE_KEYS:
         texts = map(attrgetter(key), verdicts)
         yield from [(at, text) for at, text in enumerate(texts) if text is not None]
@@ -138,6 +137,5 @@ class CheckResult(Struct, frozen=True):
 
     @property
     def body(self) -> CanonicalCheck:
-        """The check result as a canonical verdict writes it."""
         reason = {} if self.reason is None else {"reason": self.reason}
         return {"name": self.name, "pass": self.passed, **reason}

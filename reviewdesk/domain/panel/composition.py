@@ -30,13 +30,9 @@ score, and one vote ends unanimity."""
 def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Breakdown | None:
     """Return how many bought jurors ``strategy`` tolerates on a panel of ``seats`` jurors.
 
-    One more juror breaks it. For a strategy on scores that number is the breakdown point: the
-    fewest scores that can move the value anywhere. For a strategy on votes it is the fewest votes
-    that can turn a decision on which all the others agree. The median and the strict majority
-    tolerate ``(n - 1) // 2``; a quorum of ``c`` seats breaks at ``c`` false passes or at
-    ``n - c + 1`` false fails; a supermajority of share ``s`` tolerates ``floor(n (1 - s))``, at
-    most ``n - 3``. Return ``None`` if the number is unknown, as for a weighted vote, whose weights
-    depend on the confidence that the jurors state.
+    One more breaks it: moves the value anywhere, or turns a decision on which all others agree.
+    Return ``None`` if that is unknown, as for a weighted vote, which depends on the confidence that
+    jurors state. A supermajority of share ``s`` tolerates ``floor(n (1 - s))``, at most ``n - 3``.
     """
     if strategy is Strategy.TRIMMED_MEAN:
         return breakdown(seats, rule.trim, rule.rounding)
@@ -72,10 +68,7 @@ class PanelPlace(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """The cost in US dollars of one case of ``ITEM_BYTES``, with one answer from each juror.
-
-    ``bribe`` is the cost of calling the cheapest jurors that could carry the trimmed mean.
-    """
+    """US dollars of a case of ``ITEM_BYTES``; ``bribe`` is for the jurors that carry the trim."""
 
     worst: float
     typical: float

@@ -31,12 +31,10 @@ class HashStatus(StrEnum):
 
 
 def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> str:
-    """Return the sha256 of the canonical JSON of ``[jurors, rule]``.
+    """Return the sha256 of the canonical JSON of ``[jurors, rule]``, of the keys that count.
 
-    Only ``JUROR_KEYS``, ``RULE_KEYS`` and the other keys that are set count. A missing key counts
-    as ``null``, and a whole number as an integer, so that 1 and 1.0 are the same threshold. The
-    share of a supermajority is added in lowest terms, but only if it is not the default, so that a
-    stated default gives the same hash as an absent one.
+    A missing key is ``null``, and a whole number an integer, so that 1 and 1.0 are the same. The
+    share of a supermajority is in lowest terms, and left out if it is the default.
     """
     seats = []
     for juror in jurors:
@@ -69,15 +67,12 @@ def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
 
 
 def panel_hash_status(verdict: Verdict) -> HashStatus | None:
-    """Compare the stated panel hash with the recomputed one; return ``None`` if none is stated.
-
-    A hash that differs is only unverified: another program may compute its hash in another way.
-    Our hashes did not always cover ``failed_jurors``, and those without it stay valid.
-    """
+    """Compare the stated panel hash with the recomputed one; ``None`` if none is stated."""
     stated = (verdict.body.get("provenance") or {}).get("panel_hash")
     if not stated:
         return None
     given = str(stated).strip().lower().removeprefix("sha256:")
+    # Our hashes did not always cover ``failed_jurors``, and those without it stay valid.
     hashes = (verdict_panel_hash(verdict, without=keys) for keys in ((), ("failed_jurors",)))
     return HashStatus.VERIFIED if given in hashes else HashStatus.UNVERIFIED
 

@@ -132,14 +132,12 @@ BATCH_SHARE = 0.5
 
 
 class Price(Struct, frozen=True):
-    """The price of a model, in US dollars per million tokens.
-
-    Without a price for ``cached`` tokens, tokens read from a vendor's cache cost the usual price.
-    """
+    """The price of a model, in US dollars per million tokens."""
 
     input: float
     output: float
     cached: float | None = None
+    """The price of tokens read from a vendor's cache; ``None`` is the usual one."""
     as_of: str | None = None
     """The date of the table that it comes from; ``None`` if the panel states it."""
 
@@ -154,8 +152,7 @@ class Price(Struct, frozen=True):
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> float:
         """Return the cost of one call in US dollars; ``tokens_in`` counts all tokens read.
 
-        A token of a byte-level vocabulary is at least one byte, so the bytes sent and the token
-        limit of the reply give the maximum cost of a call without a cache.
+        A token is at least one byte, so the bytes sent and the token limit give the highest cost.
         """
         rest = max(0, tokens_in - cached - written)
         read = (rest + CACHE_WRITE * written) * self.input

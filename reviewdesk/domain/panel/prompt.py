@@ -128,10 +128,7 @@ Answer with exactly one JSON object and nothing else:
 
 
 class Prompt(Struct, frozen=True):
-    """The two turns of a call, and the nonce that the reply must repeat.
-
-    All calls of a run with one rubric share the first ``common`` characters of ``user``.
-    """
+    """Both turns of a call; calls with one rubric share ``user``'s first ``common`` characters."""
 
     system: str
     user: str
@@ -171,9 +168,8 @@ def render(
 ) -> Prompt:
     """Fill the slots of a template literally, in one pass: braces in a response stay as they are.
 
-    A slot without a text stays as it is written. The rules follow any system prompt, and the form
-    of the reply, with the nonce, ends any template. ``labels`` asks for a label, not a vote,
-    and ``swapped`` shows response and alternative in the other order.
+    The rules follow any system prompt, and the form of the reply, with the nonce, ends any
+    template. ``swapped`` shows response and alternative in the other order.
     """
 
     def fill(match: re.Match[str]) -> str:
@@ -206,8 +202,7 @@ def render(
 def swapped_template(template: str | None) -> str | None:
     """Return a template with response and alternative in the other order, each with its heading.
 
-    Their paragraphs change places, or their lines if they share a paragraph, so that every word
-    keeps its meaning. Return ``None`` unless the template names both, on different lines.
+    Their paragraphs change places, or their lines; ``None`` unless both are on lines of their own.
     """
     text = DEFAULT_PROMPT if template is None else template
     for joint in ("\n\n", "\n"):

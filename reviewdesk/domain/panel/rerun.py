@@ -90,7 +90,6 @@ class Change(Struct, frozen=True):
 
 
 def contract_note(before: int) -> str:
-    """Write the note that a re-run asks under another contract version than the first panel."""
     return (
         f"the first panel answered under version {before} of the reply contract; "
         f"a re-run asks under version {VERSION}"
@@ -98,7 +97,6 @@ def contract_note(before: int) -> str:
 
 
 def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:
-    """Return the change of each juror of either panel, by name, in the first panel's order."""
     mine = {cast.id: cast for cast in before.ballots}
     theirs = {cast.id: cast for cast in rerun.verdict.ballots}
     first = {body["id"]: body for body in before.body["jurors"]}
@@ -136,7 +134,6 @@ class FlipRate(Struct, frozen=True):
 
 
 def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRate, ...]:
-    """Return each juror's flip rate over all re-runs in which it was asked and voted both times."""
     found = [
         change
         for verdict, reruns in pairs
@@ -193,10 +190,7 @@ class RerunResult(Struct, frozen=True):
 
 
 class RerunExtent(Struct, frozen=True):
-    """The jurors and the number of verdicts of a re-run; ``shown`` is the filter that chose these.
-
-    If the re-run was cut off, ``left`` verdicts have been waiting since ``at``.
-    """
+    """The reach of a re-run; ``left`` verdicts of one that was cut off wait since ``at``."""
 
     wish: RerunRequest
     panel: str
@@ -236,7 +230,6 @@ class RerunSummary(Struct):
 
     @property
     def text(self) -> str:
-        """The number of verdicts that were re-run, and the number of decisions that changed."""
         flips = self.flips
         turns = ", ".join(f"{count:,} {turn}" for turn, count in flips.items())
         turned = f"{sum(flips.values()):,} turned over" + (f" ({turns})" if turns else "")

@@ -30,13 +30,11 @@ def one_ballot(
     *,
     labels: bool = False,
 ) -> CanonicalBallot:
-    """Return the ballot of a juror that gave these answers.
+    """Return the ballot of a juror that gave these answers; those that failed are left out.
 
-    Of the answers in one order, the score is the median and the vote is that of more than half of
-    those that answered; without such a vote the juror abstains. With ``labels`` the same holds for
-    the label, whatever it means. Answers that failed are left out.
-    If a pair was shown in both orders, both orders must give the same vote, or the juror
-    abstains; if one order has no answer, the ballot has failed.
+    Of the answers in one order, the score is the median and the vote, or with ``labels`` the label,
+    that of more than half; without one the juror abstains. Both orders of a pair must give the same
+    vote, or the juror abstains; if one order has no answer, the ballot has failed.
     """
     orders: dict[bool, list[CanonicalBallot]] = {}
     for one in samples:
@@ -60,7 +58,6 @@ def sample(ballot: Mapping[str, Any]) -> Free:
 
 
 def summed(samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the total tokens and the total cost of answers; unknown values are left out."""
     made: dict[str, float] = {}
     for key in _SUMS:
         known = [value for one in samples if (value := number(one.get(key))) is not None]
@@ -111,10 +108,7 @@ def majority(choices: Sequence[Choice]) -> Choice:
 
 
 def choice(ballot: Mapping[str, Any], threshold: float | None, *, labels: bool = False) -> Choice:
-    """Return an answer's vote, stated or from the threshold, else its label; ``None`` without one.
-
-    With ``labels`` it is always the label, because two labels may have the same vote.
-    """
+    """Return an answer's vote, by the threshold if need be, else, or with ``labels``, its label."""
     status, _, vote = answer({**ballot}, threshold)
     if status is not Status.OK:
         return None
@@ -127,7 +121,6 @@ def _failed(ballot: Mapping[str, Any]) -> bool:
 
 
 def answers(ballot: CanonicalBallot) -> list[Free]:
-    """Return the samples of a ballot that can be read; a report may hold any objects there."""
     return [
         one
         for one in ballot.get("samples") or ()
@@ -148,10 +141,7 @@ def _groups(ballot: CanonicalBallot) -> dict[tuple[int, bool], list[Free]]:
 
 
 def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
-    """Return how many pairs of answers to the same question differ, and the number of such pairs.
-
-    Answers in different rounds or orders are not answers to the same question.
-    """
+    """Return how many pairs of answers to the same question differ, and how many there are."""
     pairs: list[tuple[Choice, Choice]] = []
     for group in _groups(ballot).values():
         labels = all(each.get("label") and each.get("score") is None for each in group)
@@ -170,5 +160,4 @@ def by_order(ballot: CanonicalBallot, threshold: float | None) -> dict[bool, Cho
 
 
 def position_flip(ballot: CanonicalBallot, threshold: float | None) -> bool:
-    """Return whether the juror passes a response in one order and fails it in the other."""
     return set(by_order(ballot, threshold).values()) >= {True, False}

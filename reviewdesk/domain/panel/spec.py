@@ -255,13 +255,11 @@ class PanelSpec:
     decide = aggregate
 
     def route(self, tags: Iterable[str]) -> Strategy | None:
-        """Return the strategy of the first route that matches a tag of the case, or ``None``."""
         case_tags = set(tags)
         routes = self.rule.routes.items()
         return next((Strategy(word) for tag, word in routes if tag in case_tags), None)
 
     def strategy_for(self, tags: Iterable[str]) -> Strategy | None:
-        """Return the strategy for a case with these tags; ``None`` leaves it to the regime."""
         rule = self.rule
         if (routed := self.route(tags)) is not None:
             return routed
@@ -272,7 +270,6 @@ class PanelSpec:
         return Strategy.MAJORITY if rule.labels else Strategy.WEIGHTED_AVERAGE
 
     def wants_labels(self, tags: Iterable[str]) -> bool:
-        """Return whether jurors answer a case with these tags by a label instead of a vote."""
         strategy = self.strategy_for(tags)
         if self.counts_itself(tags) or strategy is None:
             return strategy is not None or bool(self.rule.labels)
@@ -295,10 +292,9 @@ class PanelSpec:
 
     @property
     def stages(self) -> tuple[tuple[int, ...], ...]:
-        """The groups of seats that are asked together, in order.
+        """The groups of seats that are asked together, in order; by default all at once.
 
-        A panel that stops when decided asks jurors by their ``order``, then jurors without one, a
-        seat at a time; any other panel asks all seats at once.
+        A panel that stops when decided asks by ``order``, then the other jurors, a seat at a time.
         """
         if not self.rule.stop_when_decided:
             return (tuple(range(len(self.jurors))),)
@@ -316,7 +312,6 @@ class PanelSpec:
         return dataclasses.replace(self, jurors=jurors, rule=rule)
 
     def rule_body(self, rubric: str | None, tags: Iterable[str]) -> dict[str, Any]:
-        """Return the rule of one case as the panel hash reads it."""
         return {
             "strategy": self.strategy_for(tags),
             "trim_fraction": self.rule.trim,
@@ -331,7 +326,6 @@ class PanelSpec:
 
     @property
     def answering(self) -> dict[str, Any]:
-        """The settings for missing answers that are set, as panel hash and reports state them."""
         return without_nulls(
             {"failed_jurors": self.rule.failed_jurors, "min_answered": self.rule.min_answered}
         )
@@ -370,10 +364,9 @@ def panel_of(
     """Return the jurors and the rule of a verdict, as a panel that asks the vendors' endpoints.
 
     A report comes from outside, so it never decides where a key is sent: addresses and names of
-    variables come from a panel file alone. ``vendors`` maps each vendor that has an endpoint to
-    the host of that endpoint. ``wanted`` names the jurors to ask; ``None`` means all of them. Raise
-    UsageError if the verdict has no jurors, the report does not state the model, vendor or prompt
-    of a wanted juror, or the juror was asked at another address.
+    variables come from a panel file alone. ``vendors`` maps each vendor to its endpoint's host, and
+    ``wanted`` names the jurors to ask. Raise UsageError if the report does not state one's model,
+    vendor or prompt, or it was asked at another address.
     """
     if not verdict.ballots:
         raise UsageError(f"{verdict.id}: has no jurors", _HINT)
@@ -454,12 +447,10 @@ class RerunSeats(Struct, frozen=True):
 
 
 def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeats:
-    """Return which jurors a re-run asks, and which ballots of the verdict stay.
+    """Return which jurors a re-run asks, each once, and which ballots of the verdict stay.
 
-    If the whole panel is asked, its own rule decides. If ballots stay, the verdict's rule decides,
-    and the panel's rule fills in what the report leaves unknown. Raise UsageError if no juror is
-    missing, or the verdict or the panel has no juror of that name. A re-run asks each juror once,
-    whatever samples and orders the panel has.
+    If the whole panel is asked, its own rule decides; else the verdict's rule, and the panel's
+    fills in what the report leaves unknown. Raise UsageError if no such juror is there.
     """
     panel = panel.once
     if wish.scope is RerunScope.PANEL:

@@ -33,9 +33,9 @@ def verdict_body(
 ) -> CanonicalVerdict:
     """Return the verdict of a panel; ``jurors`` are its canonical ballots in seat order.
 
-    Reading the verdict back gives the same decision, score, trim and panel hash. The hash is
-    computed from the ballots, so that it can be compared with the committed one. Raise
-    NoJurorsError if no juror answered, and the caller's own rule has nothing to count.
+    Read back, it gives the same decision, score, trim and panel hash, which is computed from the
+    ballots to be compared with the committed one. Raise NoJurorsError if no juror answered, and the
+    caller's own rule has nothing to count.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
@@ -116,7 +116,6 @@ def passes(
 def failed_check_body(
     case: Case, panel: PanelSpec, checks: Sequence[CheckResult]
 ) -> CanonicalVerdict:
-    """Return the verdict of a case that failed a deterministic check, so no juror was asked."""
     failed = next(one for one in checks if one.failed)
     reason = f"the check {failed.name} failed: {failed.reason}"
     case = case.under(panel.rubric)

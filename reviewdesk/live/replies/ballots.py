@@ -48,10 +48,7 @@ K = TypeVar("K", float, str)
 
 
 class ParsedReply(Struct, frozen=True):
-    """A juror's verdict as given; ``withheld`` is true if the juror abstains explicitly.
-
-    If a vote is neither given nor withheld, the score is compared with the panel's threshold.
-    """
+    """A juror's verdict as given. Without a vote that is ``withheld``, the score decides."""
 
     score: float | None = None
     passed: bool | None = None
@@ -63,10 +60,7 @@ class ParsedReply(Struct, frozen=True):
 
     @property
     def ballot(self) -> CanonicalBallot:
-        """The answer as a juror's entry in a canonical verdict.
-
-        The score of a juror that abstains is kept as ``raw_score``, and is never counted.
-        """
+        """The answer as a canonical ballot; an abstention keeps its score as ``raw_score``."""
         entry: CanonicalBallot = {
             "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
             "score": None if self.withheld else self.score,
@@ -97,10 +91,9 @@ def parse(
 ) -> ParsedReply | UnreadableReply:
     """Read a reply that has to repeat ``nonce``; this never raises an error.
 
-    Text around the verdict, code fences and objects without an answer are skipped. ``strict`` is
-    for endpoints that received the schema: the verdict must follow it. Other replies may use other
-    words and leave out optional keys. ``labels`` expects one of the labels that a panel declares,
-    or any word if it declares none.
+    Text around the verdict and objects without an answer are skipped. ``strict`` is for endpoints
+    that received the schema; other replies may use other words and leave out optional keys.
+    ``labels`` expects one of the labels that a panel declares, or any word if it declares none.
     """
     try:
         return _answer(_verdict(_without_thoughts(text)), nonce, strict=strict, labels=labels)
@@ -169,10 +162,7 @@ def spans(reply: str) -> Iterator[str]:
 
 
 def _answer_objects(value: Any) -> list[dict[str, Any]]:
-    """Return ``[value]`` if the object has an answer key, in any case, else ``[]``.
-
-    Nested objects are not searched. An object with an answer in a list raises UnreadableReply.
-    """
+    """Return ``[value]`` if the object itself has an answer key; raise if a list holds one."""
     if isinstance(value, list):
         if any(_answer_objects(child) for child in value if isinstance(child, dict)):
             raise UnreadableReply("not_a_verdict", "the verdict is in a list")
@@ -258,8 +248,7 @@ def _word(verdict: dict[str, Any]) -> str | None:
 def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[bool | None, bool]:
     """Return the vote, and whether it is withheld; the word and ``pass`` must agree.
 
-    A juror asked for ``labels`` answers by the word alone, so a ``pass`` of null beside a word does
-    not withhold the vote.
+    Asked for ``labels``, a ``pass`` of null beside a word does not withhold the vote.
     """
     stated = verdict.get("pass")
     if stated is not None and not isinstance(stated, bool):
@@ -280,10 +269,7 @@ def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[
 def _declared(
     verdict: dict[str, Any], word: str | None, labels: LabelRules
 ) -> tuple[str | None, bool | None, bool]:
-    """Return the label, the vote and whether it is withheld, for a panel that declares labels.
-
-    A label that is neither passing nor failing casts no vote. A stated ``pass`` must agree.
-    """
+    """Return the label, the vote, if the label casts one, and whether it is withheld."""
     if word is None and any(key in verdict for key in WORD_KEYS):
         return None, None, True
     label = labels.spelled(word)
@@ -307,10 +293,7 @@ _CUT = {"empty", "truncated", "no_object", "not_json"}
 
 
 def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> CanonicalBallot | None:
-    """Return the ballot of a stored exchange if the juror answered or abstained, else ``None``.
-
-    Errors, truncated and unreadable replies are not answers, so a resumed run asks again.
-    """
+    """Return the ballot of a stored exchange if the juror answered or abstained, else ``None``."""
     if exchange is None:
         return None
     ballot = ballot_of(call, exchange, redactor)
@@ -318,7 +301,6 @@ def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Cano
 
 
 def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBallot:
-    """Return the ballot of a call's final exchange."""
     place = endpoint(call.juror)
     found = reply_or_fault(exchange, place.wire)
     if isinstance(found, Fault):
@@ -346,14 +328,12 @@ def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBa
 
 
 def failed(call: Call, fault: Fault, at: str, raw: str = "") -> CanonicalBallot:
-    """Return the ballot of a juror who gave no answer."""
     error = {"type": fault.kind, "message": fault.message}
     made = {**seat_body(call.juror), "status": fault.status.value, "error": error, "at": at}
     return made | ({"raw": raw} if raw else {})
 
 
 def stopped(call: Call) -> CanonicalBallot:
-    """Return the ballot of a call that was stopped before its answer came."""
     error = {"type": "stopped", "message": "stopped before the answer came"}
     return {**seat_body(call.juror), "status": "error", "error": error}
 

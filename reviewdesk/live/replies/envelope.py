@@ -113,7 +113,6 @@ def text_of(value: Any) -> str:
 
 
 def decoded(body: str) -> Any:
-    """Parse a body as JSON, or return ``None`` if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -351,10 +350,8 @@ def _stated_fault(body: str, found: Mapping[str, Any]) -> Fault:
 
 
 def _refusal(body: str, error: StatedError, status: int, text: str) -> Fault:
-    """Return the fault of a refusal with this HTTP status.
-
-    Some endpoints mention billing when only a quota per minute is used up; they state a delay.
-    """
+    """Return the fault of a refusal with this HTTP status."""
+    # Billing is also named where only a quota per minute is used up, which states a delay.
     is_billed = status in {400, 403, 429} and "retryDelay" not in body
     if status == 402 or (is_billed and _OUT_OF_CREDIT.search(error.whole)):
         return Fault(Status.ERROR, "spent_credit", f"{_KINDS[402][1]} ({text})")

@@ -98,7 +98,6 @@ class BatchWire(Struct, frozen=True):
         return Upload("/files", body, f"multipart/form-data; boundary={name}")
 
     def creation(self, name: str, calls: Sequence[Named], file: str) -> Upload:
-        """Return the request that begins the batch; this request costs money."""
         path = self.creates.format(calls[0][1].juror.model) or self.jobs
         return Upload(path, encoded(self.create(name, calls, file)))
 
@@ -121,7 +120,6 @@ class BatchWire(Struct, frozen=True):
         )
 
     def page(self, found: Mapping[str, Any], number: int) -> tuple[list[VendorJob], str | None]:
-        """Read a page of the vendor's list of batches, and return it with the query of the next."""
         rows = rows_at(found, "data") or rows_at(found, "operations")
         jobs = [self.job(one) for one in rows]
         return jobs, self.next_page(found, jobs, number)
@@ -253,12 +251,9 @@ WIRES: Final[Mapping[str, BatchWire]] = {
 
 
 def interface(juror: Juror) -> BatchWire | None:
-    """Return the batch interface of a juror's vendor, or ``None`` if the juror is asked live.
-
-    Of the keys under ``extra``, only the effort has a known name in Gemini's own interface, since
-    version 3; a juror with other keys is asked live.
-    """
+    """Return the batch interface of a juror's vendor, or ``None`` if the juror is asked live."""
     if juror.vendor == "gemini" and juror.extra:
+        # Its own interface has a known name for the effort alone, since version 3.
         is_known = juror.extra.keys() == {"reasoning_effort"}
         if not is_known or juror.model.startswith("gemini-2"):
             return None
@@ -266,5 +261,4 @@ def interface(juror: Juror) -> BatchWire | None:
 
 
 def is_batched(call: Call) -> bool:
-    """Return whether a call can go to a batch interface."""
     return interface(call.juror) is not None

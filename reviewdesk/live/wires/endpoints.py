@@ -49,15 +49,12 @@ def _azure_url(base: str, juror: Juror) -> str:
 
 
 def _wire_url(base: str, wire: Wire) -> str:
-    """Return the URL of the wire below a base URL.
-
-    An error does not repeat any part of a wrong URL, because it may contain a password.
-    """
     try:
         parts = urlsplit(base)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
+    # An error repeats no part of a wrong URL, because it may contain a password.
     if not usable:
         raise TransportError("endpoint", "the base_url is not an http or https address")
     if "@" in parts.netloc:
@@ -69,10 +66,7 @@ def _wire_url(base: str, wire: Wire) -> str:
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the system's proxy for a URL, or ``None``; this machine's own addresses have none.
-
-    Raise TransportError if the proxy is of a kind that requests cannot be sent through.
-    """
+    """Return the system's proxy for a URL; this machine's own addresses have none."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     try:

@@ -82,7 +82,6 @@ def headers_for(place: Endpoint, key: Key, key_header: str = "") -> dict[str, st
 
 
 def request(call: Call, place: Endpoint, key: Key, dropped: frozenset[str]) -> Request:
-    """Build the request of a call, without the parts that its endpoint refused."""
     return Request(place.url, headers_for(place, key), encoded(payload(call, place, dropped)))
 
 

@@ -34,10 +34,7 @@ _MOST_BUDGETS: Final = 16
 
 
 class HttpTransport:
-    """Sends requests over kept connections; ignores redirects, cookies and netrc files.
-
-    It has no timeouts, because a ballot has one deadline, which the caller keeps.
-    """
+    """Sends requests over kept connections; the caller keeps the time, redirects are ignored."""
 
     def __init__(self, proxies: Callable[[str], str | None] = proxy_for) -> None:
         """Read the trusted certificates; ``proxies`` returns the proxy of a URL."""
