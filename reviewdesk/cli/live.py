@@ -56,7 +56,6 @@ class _Amount(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Parse the number; not a number at all, ``nan`` and ``inf`` are refused."""
         text: Any = str(value).removeprefix("$")
         found: float = super().convert(text, param, ctx)
         if not math.isfinite(found):

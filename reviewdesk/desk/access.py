@@ -13,10 +13,7 @@ _BESIDE = ("-wal", "-shm", "-journal")
 
 
 def info(desk: Desk) -> dict[str, Any]:
-    """Return the paths of the desk and its newest backup, its contents, the reviewer and the head.
-
-    Each chain of its log is named with the number of its events and the hash of the last.
-    """
+    """Return the paths of the desk and its newest backup, its contents, reviewer and chains."""
     from reviewdesk.desk.backups import newest
     from reviewdesk.store.connect import reading
     from reviewdesk.store.reviewers import ends
@@ -53,10 +50,7 @@ def access(desk: Path) -> str:
 
 
 def share(desk: Path, group: str | None) -> None:
-    """Give a group access to a desk and its folder, or with ``None`` take it from all others.
-
-    Raise UsageError if the group does not exist, or the system refuses.
-    """
+    """Give a group access to a desk and its folder, or with ``None`` take it from all others."""
     if sys.platform == "win32":
         problem = "share: this system has no such groups"
         raise UsageError(problem, "Set the folder's access there.")

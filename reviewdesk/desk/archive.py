@@ -115,7 +115,6 @@ def part_stats(address: str, reading: Reading | None = None) -> Stats:
 
 
 def summary(reading: Reading, address: str) -> PartSummary | Lost:
-    """Read a part for the first time; return its facts, or why it cannot be read."""
     try:
         return _summary(reading, address)
     except ReviewDeskError as error:
@@ -123,16 +122,14 @@ def summary(reading: Reading, address: str) -> PartSummary | Lost:
 
 
 def _summary(reading: Reading, address: str) -> PartSummary:
-    """Read a part; if an error may come from not scanning it first, scan it and read it again."""
     with opened(address, reading) as source, garbage_waits():
         if not reading.options.skip_bad:
-            with suppress(ReportError):
+            with suppress(ReportError):  # it may come from not scanning the part first
                 return _read(source, reading, streamed=True)
         return _read(source, reading, streamed=False)
 
 
 def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdicts | Lost:
-    """Read a part again for its kept verdicts, for the run with this hash."""
     try:
         with opened(part.address, reading) as source:
             if source.sha256() != part.sha256:
@@ -213,7 +210,6 @@ class Scratch:
         self._folder = folder
 
     def put(self, part: int, facts: PartSummary | KeptVerdicts) -> None:
-        """Keep one kind of facts of a part."""
         self._path(part, type(facts)).write_bytes(pickle.dumps(facts))
 
     def get(self, part: int, kind: type[Facts]) -> Facts:
@@ -241,11 +237,7 @@ _DIGEST = 32
 
 
 class Selection(Struct, frozen=True):
-    """The kept verdicts of each part by place in its file, with their own strata.
-
-    Contents are drawn, over all parts: ``sizes`` and ``audited`` count contents, ``decided`` the
-    verdicts on those of each stratum.
-    """
+    """The kept verdicts of each part by place, with own strata; ``sizes`` are of contents."""
 
     kept: Mapping[int, Mapping[int, int]]
     renamed: Mapping[int, set[int]]
@@ -321,10 +313,7 @@ def put_together(
     max_size: int | None = None,
     told: Told = lambda _share, _count: None,
 ) -> Archived:
-    """Combine the parts that patterns match into a run of the desk; leave out bad parts.
-
-    Raise UsageError if no part can be read, or a pattern matches no part.
-    """
+    """Combine the parts that patterns match into a run of the desk; leave out bad parts."""
     for pattern in patterns:
         refuse_keys(pattern)
     every: set[str] = set()
@@ -392,10 +381,7 @@ class _Reading:
         self.names.pop(part, None)
 
     def keep(self) -> tuple[Selection, Stats]:
-        """Read the parts again for the kept data; return it, and the statistics of all parts.
-
-        If a part can be read once and not twice, everything is drawn again without it.
-        """
+        """Read the parts again for the kept data; draw anew without one that cannot be read."""
         options = self.reading.options
         share = AUDIT_SHARE if options.audit_share is None else options.audit_share
         while self.names:
@@ -424,19 +410,16 @@ class _Reading:
         raise UsageError(f"no part can be read; the first: {some}", "Fix them.")
 
     def seed(self) -> str:
-        """Return the seed that was given, else the sha256 over the parts' own seeds, sorted."""
         if self.reading.options.seed:
             return self.reading.options.seed
         seeds = sorted(self.summary(part).contents for part in self.names)
         return hashlib.sha256("".join(seeds).encode()).hexdigest()
 
     def hash(self) -> str:
-        """Return the hash of the run, made from the contents of its parts and how they are read."""
         named = ["archive", self.files(), self.reading.options.identity()]
         return hashlib.sha256(canonical_json(named)).hexdigest()
 
     def files(self) -> list[list[str]]:
-        """Return name and sha256 of each part."""
         return [[name, self.summary(part).sha256] for part, name in self.names.items()]
 
     def write(
@@ -554,7 +537,6 @@ def part_names(addresses: Sequence[str]) -> list[str]:
 
 
 def archive_name(patterns: Sequence[str]) -> str:
-    """Return a name for an archive: the last folder that its first pattern names."""
     *folders, file = patterns[0].replace("\\", "/").split("/")
     named = [one for one in folders if one and not has_magic(one) and not one.endswith(":")]
     if not has_magic(file):
@@ -563,6 +545,5 @@ def archive_name(patterns: Sequence[str]) -> str:
 
 
 def archive_source(patterns: Sequence[str], parts: int) -> str:
-    """Return an archive's source as a text: the number of parts, and the first two patterns."""
     more = f" and {len(patterns) - 2:,} more" * (len(patterns) > 2)
     return f"{plural(parts, 'part')} of {', '.join(patterns[:2])}{more}"

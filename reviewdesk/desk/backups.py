@@ -65,9 +65,7 @@ def newest(desk: Path) -> tuple[Path, str] | None:
 def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> Path | None:
     """Make a backup if no backup has what people made on an earlier day; drop the oldest ones.
 
-    ``report`` is called between short steps and returns whether to continue. No lock is held
-    meanwhile, and a backup that was stopped leaves nothing behind. Raise Cancelled if ``report``
-    returned False. Raise DeskError if the backup cannot be written, or is damaged.
+    ``report`` is called between short steps and returns whether to continue; Cancelled if not.
     """
     today = desk.at()[:10]
     made = _dated(desk.path)
@@ -141,9 +139,7 @@ def _problems(conn: Connection) -> list[str]:
 def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> tuple[Path | None, int]:
     """Check a backup and replace the desk with it; the old desk is kept under another name.
 
-    Return that name, ``None`` if there was no desk, and the number of the backup's runs. Raise
-    DeskError if the backup is not whole and ``force`` is not given, or another process has the desk
-    open.
+    Return that name, ``None`` if there was no desk, and the number of the backup's runs.
     """
     with connect_read_only(backup) as source:
         if desk.exists() and desk.samefile(backup):
@@ -209,10 +205,7 @@ def repair_desk(
 ) -> Repaired:
     """Copy everything readable in a desk file into a new desk; the file itself is only read.
 
-    Without a ``target`` the new desk is beside it, with ``-repaired`` in its name. The readable
-    verdicts of an incomplete run, and the labels after the end of a chain, go into files beside it.
-    Raise DeskError if the file is missing or of a newer version, or the new desk cannot be written.
-    Raise UsageError if the target is the desk itself.
+    Verdicts of an incomplete run, and labels behind the end of a chain, go into files beside it.
     """
     target = target or desk.with_name(f"{desk.stem}-repaired{desk.suffix}")
     if not desk.is_file() or not desk.stat().st_size:

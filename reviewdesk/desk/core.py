@@ -52,10 +52,7 @@ if TYPE_CHECKING:
 
 
 def found_damage(fault: Exception, *paths: Path) -> DeskError | None:
-    """Return the error to show in place of a fault, or ``None`` if every desk is intact.
-
-    A damaged desk may cause any exception, so the desks among the files are verified.
-    """
+    """Return the damage of a desk among the files, which may be the cause of a fault, if any."""
     if isinstance(fault, ReviewDeskError):
         return None
     for path in filter(is_desk, [one.resolve() for one in paths]):
@@ -127,10 +124,7 @@ class Desk:
         access: Access = Access.FULL,
         only: str | None = None,
     ) -> None:
-        """Open, create or migrate the file, as far as ``access`` allows.
-
-        With ``only`` the hash of a run, no other run is found.
-        """
+        """Open, create or migrate the file, as ``access`` allows; ``only`` is one run's hash."""
         self.path = path
         self.reviewer = checked_name(reviewer)
         self.clock = clock
@@ -212,7 +206,6 @@ class Desk:
         self.conn.close()
 
     def still_there(self) -> None:
-        """Raise DeskError if the file was deleted or replaced since it was opened."""
         still_there(self.conn)
 
     def at(self) -> str:
@@ -224,10 +217,7 @@ class Desk:
 
     @contextmanager
     def one_moment(self, done: Sequence[Applied] = ()) -> Iterator[None]:
-        """Assume that others wrote nothing since the last read, unless a write shows that they did.
-
-        ``done`` are actions of another connection, possibly the only writes since then.
-        """
+        """Assume that others wrote only ``done`` since the last read, unless a write shows it."""
         for one in done:
             self.heard(one)
         self.still = True
@@ -255,7 +245,6 @@ class Desk:
         return all(now != then for now, then in zip(self._seen, before, strict=True))
 
     def _state(self) -> tuple[int, int]:
-        """Return the file's version, and the newest event."""
         return data_version(self.conn), events.newest_key(self.conn)
 
     def load(
@@ -270,11 +259,9 @@ class Desk:
         return loading.load(self, source, options or loading.LoadOptions(), progress)
 
     def runs(self) -> list[Run]:
-        """Return every loaded run, the newest last."""
         return runs.all_runs(self.conn)
 
     def run(self, name: str | None = None) -> Run:
-        """Return a run by its name or a prefix of its hash; without a name the last used run."""
         return runs.find(self.conn, name)
 
     def opened(self, run: Run) -> None:
@@ -293,7 +280,6 @@ class Desk:
         return queues.keys(self, run, filter, order)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return the queue rows of these verdicts, in the order of the keys."""
         return queue.rows(self.conn, keys, self.reviewer, self.apart.now)
 
     def progress(self, run: Run, keys: Sequence[int] | None = None) -> Progress:
@@ -301,7 +287,6 @@ class Desk:
         return self._labels_of(run).progress(keys, self.apart.waiting(run))
 
     def decided(self, run: Run) -> Container[int]:
-        """Return the keys of the run's verdicts that have a label at this moment."""
         return self._labels_of(run).decided(self.apart.waiting(run))
 
     def next_undecided(
@@ -311,19 +296,16 @@ class Desk:
         after: int,
         again: Mapping[int, bool | None] | None = None,
     ) -> int | None:
-        """Return the position in ``keys`` of the next undecided verdict, or ``None``.
+        """Return the place in ``keys`` of the next undecided verdict after ``after``, or ``None``.
 
-        The search starts after position ``after`` and wraps around; deferred verdicts come last.
-        ``again``: those that wait for a second label (True if deferred), or are left out (None).
+        It wraps around; deferred verdicts come last. ``again``: those that wait for a second label
+        (True if deferred), or are left out (None).
         """
         waiting = dict.fromkeys(self.apart.waiting(run), False)
         return self._labels_of(run).next_undecided(keys, after, {**waiting, **(again or {})})
 
     def first_gap(self, run: Run) -> tuple[int, int] | None:
-        """Return the first undecided verdict of a blind queue with labels after it, and how many.
-
-        ``None`` if no verdict has labels after it. The verdict is given by its key.
-        """
+        """Return a blind queue's first undecided verdict with labels after it, and how many."""
         return self._labels_of(run).first_gap(self.conn, self.apart.waiting(run))
 
     def _labels_of(self, run: Run) -> RunLabels:
@@ -363,18 +345,13 @@ class Desk:
         return _save(self, Edit("label", key, given, truth, tags, view))
 
     def note(self, key: int, text: str) -> Event:
-        """Write a note on an item; an empty text removes the note."""
         return _save(self, edits.note(key, text))
 
     def defer(self, key: int) -> Event:
-        """Move an item to the end of the reviewer's queue; it stays undecided."""
         return _save(self, Edit("defer", key))
 
     def close_item(self, key: int) -> Event:
-        """Label an item as not answered, so that no label waits for it any more.
-
-        Raise UsageError if the reviewer has not deferred it twice.
-        """
+        """Label an item as not answered, so that no label waits for it any more."""
         item = self.item(key)
         if not edits.may_close(self, item):
             raise UsageError(
@@ -383,19 +360,15 @@ class Desk:
         return _save(self, edits.closing(key))
 
     def undo(self) -> Event | None:
-        """Undo the reviewer's newest action and return the event; ``None`` if there is none."""
         return edits.whole(self, "undo")
 
     def redo(self) -> Event | None:
-        """Redo the action that was undone last and return the event; ``None`` if there is none."""
         return edits.whole(self, "redo")
 
     def view(self, run: Run) -> View | None:
-        """Return what the reviewer last had on screen in a run, or ``None``."""
         return self.views().get(run.name)
 
     def views(self) -> dict[str, View]:
-        """Return what the reviewer last had on screen in each run, by the run's name."""
         return reviewers.views(self.conn, self.reviewer)
 
     def save_view(self, run: Run, view: View) -> None:

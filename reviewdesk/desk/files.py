@@ -24,18 +24,13 @@ if TYPE_CHECKING:
 
 
 def formats() -> tuple[str, ...]:
-    """Return the names of the formats that a report can be read as."""
     from reviewdesk.reports import formats as readable
 
     return readable()
 
 
 def source(name: str, max_size: int | None = None) -> "Source":
-    """Return a file of at most ``max_size`` bytes as a source; ``-`` is standard input.
-
-    Raise UsageError if it is the desk that is open. Raise ReportError if it cannot be read, or is
-    too large.
-    """
+    """Return a file of at most ``max_size`` bytes as a source; ``-`` is standard input."""
     from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 
     if is_open_desk(Path(name)):
@@ -49,10 +44,7 @@ def source(name: str, max_size: int | None = None) -> "Source":
 
 
 def proposed_map(name: str, options: "LoadOptions", max_size: int | None = None) -> ProposedMap:
-    """Return a map for a table, with three verdicts as the map reads them.
-
-    The strategy and the threshold of the options become part of the map.
-    """
+    """Return a map for a table, by the options' rule, with three verdicts as the map reads them."""
     from reviewdesk.reports import propose
 
     made = propose(source(name, max_size), options)
@@ -66,10 +58,7 @@ def proposed_map(name: str, options: "LoadOptions", max_size: int | None = None)
 
 
 def labels(name: str) -> "list[LabelRow]":
-    """Read the rows of a labels file that name a verdict and its truth; ``-`` is standard input.
-
-    Raise LabelsFileError if it cannot be read, or has no rows.
-    """
+    """Read a labels file's rows that name a verdict and its truth; ``-`` is standard input."""
     from reviewdesk.reports.labels.reader import read_labels
 
     if rows := read_labels(source(name)):
@@ -78,10 +67,7 @@ def labels(name: str) -> "list[LabelRow]":
 
 
 def named(text: str) -> Path:
-    """Return the path that a person typed, with ``~`` and ``~NAME`` expanded.
-
-    Raise UsageError if that home folder does not exist.
-    """
+    """Return the path that a person typed, with ``~`` and ``~NAME`` expanded."""
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
@@ -128,7 +114,6 @@ def check_target(own: Path, path: Path, *, force: bool) -> None:
 
 
 def is_taken(path: Path) -> bool:
-    """Return True if writing to the path would replace a file or link that is there."""
     return os.path.lexists(path) and not is_stream(path)
 
 
@@ -139,12 +124,7 @@ def _taken(path: Path) -> UsageError:
 def export(
     desk: "Desk", run: Run, kind: str, source: str | None = None
 ) -> "tuple[str, ExportedRows]":
-    """Return a run's labels as the text of a file, with the rows that it holds.
-
-    The kinds ``mcptest`` and ``yaml`` have two keys per row; ``full`` and ``csv`` hold everything
-    known about each label, with its weight. The name of a tool is a kind, too: the bodies that its
-    API takes.
-    """
+    """Return a run's labels as the text of a file, with its rows; ``kind`` may be a tool's name."""
     # Imported here, as below, because it loads numpy and estimators.
     from reviewdesk.desk.labels import rows
     from reviewdesk.reports.labels.writer import TOOLS, as_csv, as_jsonl, as_yaml, feedback
@@ -171,11 +151,7 @@ def export(
 def write_suite(
     desk: "Desk", run: Run, folder: Path, source: str | None = None, *, force: bool = False
 ) -> "SuiteExport":
-    """Write ``labels.jsonl``, ``frame.jsonl`` and a ``suite.yml`` with gates for the run's judge.
-
-    The suite is written last. If its write fails, an older suite beside new labels is
-    refused, whereas a new suite beside older labels might pass.
-    """
+    """Write ``labels.jsonl``, ``frame.jsonl`` and a ``suite.yml`` with gates for a run's judge."""
     from reviewdesk.desk.labels import rows
 
     found = rows.suite_rows(desk, run, source)
@@ -189,7 +165,6 @@ def write_suite(
 
 
 def suite_texts(run: Run, found: "SuiteExport") -> dict[str, str]:
-    """Return the files of a suite by their names, the suite last."""
     from reviewdesk.reports.labels.writer import (
         SUITE_FRAME,
         SUITE_LABELS,
@@ -206,6 +181,7 @@ def suite_texts(run: Run, found: "SuiteExport") -> dict[str, str]:
     }
     name = f"the judge of {run.name}"
     given = (name, found.cells, found.observed, found.decided, about, found.question)
+    # The suite comes last: a new one beside older labels might pass.
     texts = {SUITE_LABELS: as_jsonl(found.rows)}
     if found.frame:
         texts[SUITE_FRAME] = as_frame(found.frame)
@@ -214,7 +190,6 @@ def suite_texts(run: Run, found: "SuiteExport") -> dict[str, str]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder with those above it; raise UsageError if it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -223,11 +198,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
-    """Return an empty file for a new desk; it gets its name only if the block succeeds.
-
-    Raise UsageError if the name is one of the files of the user's ``own`` desk, or taken and
-    ``force`` is not given, or the file cannot be written.
-    """
+    """Return an empty file for a new desk; it gets its name only if the block succeeds."""
     check_target(own, path, force=force)
     with file_explained(path), whole_path(path, replace=force) as part:
         yield part
@@ -235,7 +206,6 @@ def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def file_explained(path: Path) -> Iterator[None]:
-    """Raise UsageError in place of an OSError about a file that is written."""
     try:
         yield
     except FileExistsError as error:
@@ -252,11 +222,7 @@ def keep_to_desk() -> None:
 def write(
     desk: "Desk | None", path: Path, pieces: Iterable[str | bytes], *, force: bool = False
 ) -> None:
-    """Write a file, with or without a desk; it gets its name once everything is written.
-
-    Raise UsageError if the file is the desk, exists and ``force`` is not given, or cannot be
-    written.
-    """
+    """Write a file, with or without a desk; it gets its name once everything is written."""
     if desk is not None:
         check_target(desk.path, path, force=force)
     with file_explained(path), whole_file(path, replace=force) as out:

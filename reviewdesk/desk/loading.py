@@ -70,11 +70,7 @@ class LoadOptions(ReadOptions, frozen=True, kw_only=True):
 def load(
     desk: OpenFile, source: Source, options: LoadOptions, progress: ProgressCall | None
 ) -> Loaded:
-    """Load a report, or open its run if it is loaded already.
-
-    It is read once. An error, which leaves nothing, may come from not scanning the whole file
-    first; the file is then scanned and read again.
-    """
+    """Load a report, read once unless that may cause an error, or open its run if it is loaded."""
     if not options.skip_bad:  # its notes say how many verdicts there are
         with suppress(ReportError):
             return _load(desk, source, read(source, options, streamed=True), options, progress)

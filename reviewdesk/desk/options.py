@@ -44,10 +44,7 @@ class OpenOptions(TypedDict, total=False):
 
 
 def load_options(given: Mapping[str, Any]) -> "LoadOptions":
-    """Return the options of a load by their names; ``None`` stands for one that is not given.
-
-    Raise UsageError if a value cannot be used.
-    """
+    """Return the options of a load by their names; ``None`` stands for one that is not given."""
     from reviewdesk.desk.loading import LoadOptions
 
     named = {name: value for name, value in given.items() if value is not None}
@@ -56,7 +53,6 @@ def load_options(given: Mapping[str, Any]) -> "LoadOptions":
 
 
 def strategy_of(value: object) -> str:
-    """Return the name of a rule; raise UsageError if the name is not known."""
     if value not in STRATEGIES:
         hint = f"Rules: {', '.join(STRATEGIES)}."
         raise UsageError(f"--strategy: there is no rule {value!r}", hint)
@@ -91,7 +87,6 @@ def share_of(option: str, value: str | float, what: str, below: float | None = N
 
 
 def _models_of(given: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
-    """Return models by juror from such a mapping, or from texts such as ``critic=model``."""
     if isinstance(given, Mapping):
         return {str(name): str(model) for name, model in given.items()}
     found: dict[str, str] = {}

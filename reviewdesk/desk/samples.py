@@ -23,11 +23,7 @@ def folder() -> Path:
 
 
 def prepare(desk: Desk) -> Run:
-    """Load the samples and return the run to review first; what is loaded already stays.
-
-    One run comes with a second panel on the same items, another with labels by ``sample``, so that
-    comparisons and figures have something to show.
-    """
+    """Load the samples, one with labels by ``sample``; return the run to review first."""
     where = folder()
     run, _, labelled = (
         desk.load(files.source(str(where / name))).run for name in (_FIRST, _SECOND, _LABELLED)

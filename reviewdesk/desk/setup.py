@@ -66,12 +66,7 @@ jobs:
 
 
 class FolderSetup(Struct, frozen=True):
-    """What can be written for a report.
-
-    ``panel`` is ``None`` if no juror can be asked, and ``missing`` says why. ``labels`` is ``None``
-    if fewer than ``FEWEST`` count. ``floor`` is an agreement of the jurors that the report meets
-    today, if it meets any.
-    """
+    """What can be written for a report; without a ``panel``, ``missing`` says why."""
 
     report: str
     run: "Run"
@@ -79,6 +74,7 @@ class FolderSetup(Struct, frozen=True):
     missing: str
     labels: "SuiteExport | None"
     floor: float
+    """An agreement of the jurors that the report meets today, if it meets any."""
 
 
 def reports(folder: Path, *, unclear: bool = False) -> Iterator[str]:
@@ -112,12 +108,7 @@ def check_free(folder: Path) -> None:
 
 
 def survey(report: str, own: Desk | None) -> FolderSetup:
-    """Read a report, and find what can be written for it.
-
-    Labels are those of the user's ``own`` desk, else those in the file. No desk is changed. Raise
-    ReportError if the report cannot be read. Raise UsageError if its path cannot stand in a
-    workflow.
-    """
+    """Read a report, and find what can be written for it; ``own`` labels go before the file's."""
     from reviewdesk.desk.gates.new_report import loaded_report
     from reviewdesk.desk.live.panel_new import from_report
     from reviewdesk.desk.loading import LoadOptions

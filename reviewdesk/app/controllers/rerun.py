@@ -51,7 +51,6 @@ from reviewdesk.views.words import money, plural
 
 
 def open_dialog(core: Core) -> None:
-    """Open the dialog, which closes with the re-run that a person agreed to."""
     item = core.item("ask about")
     if item is None:
         return
@@ -141,7 +140,6 @@ def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
 
 
 def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError | None) -> None:
-    """Show the result of a re-run on the status line, and redraw the current item."""
     core.look_for_unfinished()
     core.safely(core.count_flips)
     try:
@@ -265,7 +263,6 @@ class RerunForm:
     # what is chosen
 
     def choose(self, index: int) -> None:
-        """Prepare the consent page for the chosen line; without a panel, ask for one."""
         if self.ready is not None or self.preparing:
             return
         _, wish = self.offers()[index]
@@ -291,13 +288,11 @@ class RerunForm:
             self._took(None, error)
 
     def _survey(self, work: Callable[[Desk, Callable[[float], bool]], ReadyRerun]) -> None:
-        """Prepare a re-run in the background; ``work`` reports the share that is done."""
         self.preparing = True
         self.problem = ""
         self._core.jobs.start(PREPARING, work, self._took)
 
     def _took(self, ready: object, error: ReviewDeskError | None) -> None:
-        """Take the prepared re-run, or the reason why it failed."""
         self.preparing = False
         if error is not None:
             self.problem = show_line(str(error), 400)
@@ -323,14 +318,7 @@ class RerunForm:
         )
         self._core.ask_text(prompt, lambda path: self.use_panel(path) if path else None)
 
-    def name_ceiling(self) -> None:
-        def use(most: float | None) -> None:
-            self.max_cost = most
-
-        ask_ceiling(self._core, self.max_cost, use)
-
     def use_panel(self, path: str) -> None:
-        """Use the panel of a file, of the report's jurors or of the report, and keep the choice."""
         self.path = path
         self._read()
         if self.panel is not None and path != JURORS:
@@ -346,6 +334,7 @@ class RerunForm:
                 "Ask again about", sends, self.about, self._notice, document=self._consent,
                 acts={"y": self.agree}, strict=True, width=112,
             )  # fmt: skip
+        core = self._core
         offers = self.offers()
         about = [("f", "the item" if self.about_shown else "all shown")] if self.shown else []
         own = [("o", "the report's")] if self.path else []
@@ -364,7 +353,7 @@ class RerunForm:
                 "o": lambda _: self.use_panel(""),
                 "b": lambda _: self.use_panel(JURORS),
                 "f": lambda _: self.turn(),
-                "c": lambda _: self.name_ceiling(),
+                "c": lambda _: ask_ceiling(core, self.max_cost, partial(setattr, self, "max_cost")),
             },
             foot=self.foot(),
             closes=frozenset(),
@@ -372,7 +361,6 @@ class RerunForm:
         )
 
     def foot(self) -> Document:
-        """Return the panel, or the reason why it is missing, and the other choices."""
         panel = self.panel
         where = {"": "as the report tells it", JURORS: "those whose keys are set"}
         problem = outside(self.problem)
@@ -401,7 +389,6 @@ class RerunForm:
             self._guard.shown()
 
     def agree(self, _index: int = 0) -> ReadyRerun | None:
-        """Return the re-run, unless the key came too soon for the page to have been read."""
         if self._guard.press("y", self._core.late):
             return self.ready
         self._notice = "y ignored: too soon to have read this; n sends nothing"
@@ -426,11 +413,7 @@ def ask_ceiling(
 
 
 def dollars(text: str) -> float | None:
-    """Return an amount of US dollars, ``None`` for an empty text.
-
-    Raises:
-        UsageError: the text is not an amount.
-    """
+    """Return an amount of US dollars, ``None`` for an empty text; UsageError if it is neither."""
     text = text.strip().removeprefix("$")
     if not text:
         return None
@@ -467,8 +450,6 @@ def _payloads(ready: ReadyRerun) -> Iterator[Block]:
 
 
 def _payload_text(payload: Mapping[str, Any]) -> str:
-    """Format every key of the payload as text; messages keep their line breaks."""
-
     def text(content: object) -> str:
         return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 

@@ -42,10 +42,7 @@ def report(
     as_lines: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[str]:
-    """Yield the pieces of the report, verdict by verdict. Loading the report gives the same run.
-
-    It is JSON Lines with ``as_lines``, or if its file is named like a JSON Lines file.
-    """
+    """Yield the pieces of a report that loads as the same run; JSON Lines by its file's name."""
     as_lines = as_lines or (path is not None and is_lines(path))
 
     def lines() -> Iterator[str]:
@@ -87,10 +84,7 @@ MOST_FLAGGED = 200
 def html(
     desk: Desk, run: Run, *, full: bool = False, progress: Progress | None = None
 ) -> Iterator[str]:
-    """Yield the pieces of one self-contained HTML file.
-
-    A ``full`` page also has the verdicts that are not flagged, and every figure in an appendix.
-    """
+    """Yield the pieces of one self-contained HTML file; ``full`` adds all that is not flagged."""
     found = run_overview(desk, run)
     named = [row.key for row in found.named]
     most = MOST_LISTED if full else min(MOST_FLAGGED, run.flagged)
@@ -112,22 +106,15 @@ def html(
 
 
 def summary(desk: Desk, run: Run) -> str:
-    """Return a Markdown summary for a pull request."""
     return markdown.page(run_overview(desk, run))
 
 
 def diagram(desk: Desk, run: Run, *, as_png: bool = False) -> str | bytes:
-    """Return the reliability diagram as SVG or PNG.
-
-    Raise UsageError if no verdict has a label that says pass or fail, or the extra is not
-    installed.
-    """
     svg = diagram_of(run.name, calibration_page(desk, run, jurors=False))
     return png(svg) if as_png else svg
 
 
 def diagram_of(name: str, page: CalibrationPage) -> str:
-    """Return the reliability diagram of a run's calibration page; raise UsageError if empty."""
     if page.fit is None or not page.fit.bins:
         raise UsageError(
             f"{name}: no verdict has a pass or fail label, so there is nothing to draw",
@@ -137,7 +124,6 @@ def diagram_of(name: str, page: CalibrationPage) -> str:
 
 
 def run_overview(desk: Desk, run: Run) -> RunOverview:
-    """Return a run with what its overview names."""
     # A reader of the page must not learn where the desk is on this machine.
     details = replace(run_details(desk, run), progress=desk.progress(run), desk="")
     page = with_question_and_people(desk, run, calibration_page(desk, run))

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 def panels(desk: Desk, run: Run) -> Columns:
-    """Return every ballot of a run as columns, in file order."""
     from reviewdesk.domain.run.columns import unpacked
 
     first = first_key(desk.conn, run.key)
@@ -87,30 +86,22 @@ def blockers(desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ..
 
 
 def skipped(desk: Desk, run: Run) -> tuple[Blocker, ...]:
-    """Name the first undecided item in the order of a blind queue, if labels were given after it.
-
-    Which labels wait depends on the panel's decisions, so a blind session shows the number of
-    labels after it: at most that many wait.
-    """
+    """Name the first undecided item of a blind queue with labels after it, and their number."""
     found = desk.first_gap(run)
     if found is None:
         return ()
     key, behind = found
+    # Which labels wait depends on the panel's decisions; at most this many do.
     return (Blocker(key, by_key(desk.conn, key)["id"], behind, before=True),)
 
 
 def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
-    """Return the run's verdicts whose item has a label, in draw order.
-
-    Those that wait for the reviewer's second opinion are left out: figures that count a label may
-    reveal it.
-    """
+    """Return the run's labelled verdicts in draw order, without those that a figure may reveal."""
     waiting = withheld(desk).waiting if desk.double else ()
     return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
 
 
 def labelled_rows(desk: OpenFile, run: Run, source: str | None = None) -> LabelledRows:
-    """Return the rows of a run's labels with their weights; ``labelled`` says which."""
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.summary import make_rows
 
@@ -201,7 +192,6 @@ def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
 
 
 def segments(desk: Desk, run: Run, by: str) -> tuple[SegmentFigures, ...]:
-    """Return a run's figures by segment; raise UsageError as ``frame`` does."""
     with reading(desk.conn):
         return segment_table(labelled_rows(desk, run), frame(desk, run, by), by)
 
@@ -209,7 +199,7 @@ def segments(desk: Desk, run: Run, by: str) -> tuple[SegmentFigures, ...]:
 def subjects(
     desk: Desk, run: Run, made: LabelledRows, weights: Mapping[str, float], target: Target
 ) -> tuple[Composite, ...]:
-    """Return the composite of each subject; raise UsageError if a weighed dimension is unknown."""
+    """Return the composite of each subject; UsageError for an unknown dimension."""
     by_dimension = frame(desk, run, "dimension")
     dimensions = {one.key: one.segment for one in by_dimension}
     known = dict.fromkeys(dimensions.values())
@@ -226,7 +216,6 @@ def subjects(
 
 
 def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple[Composite, ...]:
-    """Return the composites of this run, the lowest first; raise UsageError as ``subjects``."""
     with reading(desk.conn):
         return subjects(desk, run, labelled_rows(desk, run), weights, Target.RUN)
 

@@ -71,10 +71,7 @@ _MOST_VOLATILE = 20
 
 
 def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
-    """Compute the jurors page of a run; ``worth`` tries every smaller panel, in seconds.
-
-    A juror that was not always asked saw only a selected sample, and gets no weight.
-    """
+    """Compute the jurors page of a run; ``worth`` tries every smaller panel, in seconds."""
     from reviewdesk.domain.jurors import drift, strata
     from reviewdesk.domain.jurors.panels import worth as panel_worth
     from reviewdesk.domain.stats.dense import counted
@@ -148,10 +145,7 @@ _MOST_READ = 100_000
 
 
 def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
-    """Compare each run with the earlier runs of the same jurors; return the results by run key.
-
-    Archives are left out, and so are verdicts before the newest 100,000.
-    """
+    """Compare each run with earlier runs of the same jurors, among the newest 100,000 verdicts."""
     found: dict[tuple[str, ...], list[RunMeans]] = {}
     made = {}
     left = _MOST_READ
@@ -178,7 +172,6 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
 
 
 def run_rows(desk: Desk) -> list[dict[str, Any]]:
-    """Return every loaded run as ``runs --json`` has it, the newest last."""
     from reviewdesk.desk.review.runs import overview, tallies
     from reviewdesk.views.json import figures, review
 
@@ -192,10 +185,7 @@ def run_rows(desk: Desk) -> list[dict[str, Any]]:
 
 
 def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
-    """Return what correlates with the panel's answers but should not, by labels and both orders.
-
-    A pair is asked in both orders by a panel that swaps it, or as two verdicts of the run.
-    """
+    """Return what correlates with the panel's answers but should not, by labels and both orders."""
     votes = []
     seen: dict[int, tuple[int, bool]] = {}
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))

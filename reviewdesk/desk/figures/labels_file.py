@@ -42,10 +42,8 @@ def observed(desk: "Desk", run: Run) -> tuple[str, int, int]:
 class FileRows(Struct, frozen=True):
     """The rows of a labels file that count, with their strata and warnings about the file.
 
-    ``strata`` is ``None`` unless every row names its stratum. ``drawn`` is True if the rows
-    represent a whole run. ``tests`` names the case of each row, and is empty unless each has one.
-    ``independent`` is False if a row does not name its content, so that it is unknown if two
-    rows share a label.
+    Without a ``strata`` of every row it is ``None``; ``drawn`` rows represent a whole run. Rows are
+    ``independent`` if each names its content.
     """
 
     kept: "tuple[ScoreRow, ...]"
@@ -93,10 +91,7 @@ def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
 
 
 def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
-    """Read a file of ``{confidence, correct}`` rows; weights count only if every row has one.
-
-    A ``frame`` lists what the rows were drawn from.
-    """
+    """Read ``{confidence, correct}`` rows, drawn from a ``frame``; weights need one in all rows."""
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import read_scores
     from reviewdesk.reports.suites.suite import read_frame
@@ -160,11 +155,7 @@ def _decided(frame: "Sequence[PanelContent]") -> Decided:
 
 
 def file_page(file: FileRows, over: tuple[str, int, int] | None = None) -> FilePage:
-    """Compute the figures of rows that ``file_rows`` has read.
-
-    ``over``, from ``observed``, is a run that the file was not drawn from. If the rows state what
-    the judge decided, they correct the pass rate of that run.
-    """
+    """Compute the figures of rows; ``over`` is another run, whose pass rate they may correct."""
     drawn = file.run
     run, passed, decided = over or ("", 0, 0)
     line = measure(file.rows, passed / decided if decided else None)

@@ -18,13 +18,11 @@ from reviewdesk.store.connect import reading
 def headline_page(
     desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = False
 ) -> CalibrationPage:
-    """Compute the complete calibration page of a session that hides nothing."""
     page = calibration_page(desk, run, confidence, jurors=jurors, fits=FitScope.HEADLINE)
     return with_question_and_people(desk, run, page)
 
 
 def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
-    """Return a page with the question that was asked, and its accuracy if people err."""
     page = replace(page, answer=answer(desk, run))
     error = people_err(desk, run)
     if error is None:

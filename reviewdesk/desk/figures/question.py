@@ -45,17 +45,11 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
 
 
 def _stored(event: Event, counter: int, closed: bool) -> RunQuestion:
-    """Read a question; raise ValueError or UsageError if this version asks no such question."""
     return RunQuestion.from_detail(event.detail, at=event.at, event=counter, closed=closed)
 
 
 def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
-    """Record a question, which replaces the one before it, and answer it from what is known.
-
-    The open question is only answered if it is asked again as it stands. Raise UsageError if the
-    run is an archive, its verdicts were drawn one by one, none is decided, or the question names a
-    juror whom the run does not have, or two who never differ.
-    """
+    """Record a question, unless it stands open already, and answer it from what is known."""
     totals = figures.run_figures(desk.conn, run.key)
     if run.by_verdict:
         raise UsageError(
@@ -188,11 +182,7 @@ class Strip(Struct, frozen=True):
 
 
 class LiveStrip:
-    """The strip of the run that was requested last. Any thread may use it with any desk.
-
-    Each call reads one state of the desk: the marks of all labels, from any process, and the
-    facts of the verdicts that were labelled since the previous call.
-    """
+    """The strip of the run that was requested last, for any thread; each call reads one state."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -213,10 +203,7 @@ class LiveStrip:
         """The items at the places of the run's draw that were looked up."""
 
     def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
-        """Return the figures of a run as the desk holds them at this moment.
-
-        If ``done`` begins where the last call ended, the figures follow from it alone.
-        """
+        """Return a run's figures now, from ``done`` alone if it begins where the last call did."""
         # Imported here because it loads numpy, which takes a tenth of a second.
         from reviewdesk.domain.labels import summary
 

@@ -69,9 +69,8 @@ HALF = 0.5
 class _Labels(Struct, frozen=True):
     """The labels that an entry names, with the figures measured on them.
 
-    ``intervals`` and ``own``, the pass rate, come from the draw and are ``None`` without one. The
-    judge passed ``passed`` of the run's ``decided`` verdicts, if these counts are known. ``joined``
-    is the new report that the labels were joined to.
+    ``intervals`` and ``own``, the pass rate, are ``None`` without a draw. The judge passed
+    ``passed`` of the run's ``decided`` verdicts, if known.
     """
 
     calibration: Calibration
@@ -105,11 +104,7 @@ def entry_result(
     open_desk: OpenDesk,
     report: NewReport | None = None,
 ) -> EntryResult:
-    """Check a ``calibration:`` entry and return its result, with ``error`` if it cannot be read.
-
-    With a ``report``, the entry's labels are joined to it, and its panel is checked. Counts and
-    rates that the suite states belong to the panel that was labelled, and are then not used.
-    """
+    """Check a ``calibration:`` entry, by a new ``report`` if given; its ``error`` says why not."""
     result = EntryResult(gate.name, EntryKind.CALIBRATION, gate.source)
     found = None
     other = False
@@ -241,11 +236,7 @@ def _run_targets(
 
 
 def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: float) -> _Labels:
-    """Measure the labelled verdicts of a run, of which the panel passed some of those it decided.
-
-    A ``reliability`` block in the suite replaces the confusion of the labels, and an observed rate
-    in the suite replaces the run's.
-    """
+    """Measure labels of a run; ``reliability`` and rate of a suite replace those of the run."""
     found = made.lines
     line = found.headline
     observed = line.observed_positive_rate if gate.observed is None else gate.observed
@@ -279,9 +270,7 @@ def _observed_counts(gate: CalibrationGate) -> tuple[float, float | None]:
 def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     """Return True if the entry's ``reliability`` block comes from another set than its labels.
 
-    A block with another total does. A block with the same total belongs to the labels, and must
-    agree with their number of correct verdicts and, if it is known, with their confusion. Raise
-    SuiteError if the block has the total of the labels, but disagrees with them.
+    One with the total of the labels must agree with them; else raise SuiteError.
     """
     block = gate.reliability
     line = found.line
@@ -323,8 +312,7 @@ def _doubts(
 ) -> tuple[str, ...]:
     """Return the reasons why a passing entry is not yet evidence about the judge.
 
-    If the suite limits a figure that has an interval, the whole interval must be within the limit;
-    what only a run tells must be known.
+    If the suite limits a figure that has an interval, the whole interval must be within the limit.
     """
     unknown = [
         f"{one.expected.target}: {one.reading.skip}"

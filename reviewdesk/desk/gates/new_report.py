@@ -43,11 +43,7 @@ OpenDesk: TypeAlias = Callable[[], Desk]
 
 
 class Against(Struct, frozen=True):
-    """The reports of older panels, and the accuracy that a new panel may lose to each of them.
-
-    Without a ``baseline``, the panel that was labelled is the first one: the suite's frame has its
-    decisions. A ``margin`` is above 0 and below 1.
-    """
+    """The reports of older panels; the first is ``baseline``, else the panel that was labelled."""
 
     parent: Source
     margin: float
@@ -57,10 +53,7 @@ class Against(Struct, frozen=True):
 def compared_with(
     parent: Source | None, baseline: Source | None, margin: float | None
 ) -> Against | None:
-    """Return what a new panel is compared with; ``None`` if nothing is given.
-
-    Raise UsageError if no parent is given, or no margin between 0 and 1.
-    """
+    """Return what a new panel is compared with, by a margin from 0 to 1; ``None`` if nothing."""
     if parent is None and baseline is None and margin is None:
         return None
     if parent is None:
@@ -99,7 +92,6 @@ class NewReport:
 
 @contextmanager
 def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterator[NewReport]:
-    """Load a report into a temporary desk."""
     with (
         TemporaryDirectory(prefix="reviewdesk-") as folder,
         closing(Desk.open(Path(folder, "desk.db"), reviewer="gate")) as desk,
@@ -108,7 +100,6 @@ def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterato
 
 
 def older_panels(against: Against, options: LoadOptions | None) -> Iterator[OlderPanel]:
-    """Read what the older panels decided."""
     for role, source in (("parent", against.parent), ("baseline", against.baseline)):
         if source is None:
             yield OlderPanel(role, "the panel that was labelled", against.margin, None)
@@ -118,11 +109,7 @@ def older_panels(against: Against, options: LoadOptions | None) -> Iterator[Olde
 
 
 def finding(labels: SuiteLabels, new: list[PanelContent], older: OlderPanel) -> Finding:
-    """Check that a new panel loses no more than the margin to an older one.
-
-    It fails if the whole interval lies below the margin, passes if the whole interval lies above,
-    and is skipped, with the reason, if neither is shown.
-    """
+    """Check that a new panel loses no more than the margin to an older one; skip if not shown."""
     limit = -older.margin
     expected = Expectation(f"change_from_{older.role}", fitting({"minimum": limit}))
 
@@ -171,9 +158,7 @@ def finding(labels: SuiteLabels, new: list[PanelContent], older: OlderPanel) -> 
 class JoinedReport(Struct, frozen=True):
     """The verdicts of a new report under a suite's labels, weighed by the draw of the suite.
 
-    ``doubts`` say why the labels may not represent the report, ``short`` why there are too few
-    of them to conclude anything. ``notes`` are other remarks. ``changes`` compare its panel with
-    older ones.
+    ``doubts`` say why the labels may not represent the report, ``short`` why they are too few.
     """
 
     made: LabelledRows
@@ -189,11 +174,7 @@ class JoinedReport(Struct, frozen=True):
 def joined_report(
     suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk, report: NewReport
 ) -> JoinedReport:
-    """Join the labels of an entry to the new report.
-
-    Raise SuiteError if no label belongs to an answer in the report, or the panel decided none of
-    them.
-    """
+    """Join the labels of an entry to the new report; SuiteError if none can be measured there."""
     labels = _labels(gate, folder, open_desk)
     any_rubric = bool(report.older)
     found = join(labels, report.contents, any_rubric=any_rubric)
@@ -272,7 +253,6 @@ def joined_report(
 
 
 def _labels(gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> SuiteLabels:
-    """Return the labels and the frame of an entry, from its files or from the run that it names."""
     if gate.run is None:
         frame = None if gate.frame is None else Source.from_path(folder / named(gate.frame))
         return read_suite_labels(Source.from_path(folder / named(gate.labels or "")), frame)
@@ -314,11 +294,7 @@ def _placed(
     *,
     drawn: bool,
 ) -> list[LabelledRow]:
-    """Return the rows with their strata in the suite's draw, and places at the front of it.
-
-    Labels that were not ``drawn`` leave the first place of each stratum free, so that they count as
-    labels outside of the draw.
-    """
+    """Return the rows in the suite's draw; not ``drawn``, each stratum's first place stays free."""
     ranks: dict[int, dict[bytes, int]] = {}
     made = []
     for row in rows:

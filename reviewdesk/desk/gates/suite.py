@@ -33,10 +33,7 @@ _MOST_NAMED = 5
 
 
 def suite_weights(path: str) -> Mapping[str, float]:
-    """Return the weights of dimensions of the suite's first entry that has some.
-
-    Raise UsageError if no entry has weights. Raise SuiteError if the file is not a valid suite.
-    """
+    """Return the weights of dimensions of the suite's first entry that has some."""
     for entry in read_suite(path).entries:
         if isinstance(entry, CalibrationGate) and entry.composite is not None:
             return entry.composite
@@ -52,10 +49,7 @@ def hold_juries(
     open_desk: OpenDesk,
     new: NewReport | None = None,
 ) -> None:
-    """Check every entry, and read a report or run that several entries name only once.
-
-    A ``new`` report is checked in place of those that they name.
-    """
+    """Check every entry, by the ``new`` report if given; read each report or run only once."""
     together: dict[tuple[str | None, str | None], list[JuryEntry]] = {}
     for entry in entries:
         place = (None, None) if new else (entry.gate.report, entry.gate.run)
@@ -156,16 +150,9 @@ def run_suite(
 ) -> SuiteResult:
     """Check everything that a suite names against its expectations.
 
-    Paths are relative to the suite, and ``open_desk`` is called only if an entry names a run. Each
-    entry keeps its first ``keep`` findings of each status. An entry whose report, run or labels
-    cannot be used gets an ``error``, and the other entries still run.
-
-    A ``report`` is read by ``options`` and checked in place of what the suite was written about:
-    ``jury:`` entries check its verdicts, and the labels of ``calibration:`` entries are joined to
-    it. Its panel is also compared with those of ``against``, by the labels of each entry. Raise
-    SuiteError if the suite itself is wrong, and nothing was run. Raise UsageError if older panels
-    are named without a report or without labels to compare by. Raise ReportError if the report
-    cannot be read.
+    ``open_desk`` is called only if an entry names a run. Each entry keeps its first ``keep``
+    findings of each status; one that cannot be checked gets an ``error``. A ``report`` is checked
+    in place of what the suite was written about, and its panel compared with those of ``against``.
     """
     suite = read_suite(path)
     folder = Path(path).parent
@@ -212,12 +199,10 @@ _IN_XML = 100
 
 
 def write_junit(result: SuiteResult, path: Path) -> None:
-    """Write JUnit XML; raise UsageError if the file cannot be written, or holds something else."""
     _write(path, junit(result).decode(), b"<", "XML")
 
 
 def write_markdown(result: SuiteResult, path: Path, *, representative: bool) -> None:
-    """Write the result as Markdown; an existing file is replaced only if it begins as one."""
     from reviewdesk.pages.markdown import document_markdown
 
     lines = document_markdown(gates(result, representative=representative), level=1)

@@ -66,9 +66,8 @@ def score_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
 class SuiteExport(Struct, frozen=True):
     """The full rows of a run's labels, with the counts that a suite states for its figures.
 
-    The figures use ``n`` of the rows. The others are labels of verdicts that do not count: a new
-    panel may decide them. ``frame`` is what the labels are drawn from; it is empty for an
-    archive, which the desk holds only in part.
+    The figures use ``n`` of the rows; a new panel may decide the others. ``frame`` is what the
+    labels are drawn from, empty for an archive.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -85,10 +84,7 @@ class SuiteExport(Struct, frozen=True):
 
 
 def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
-    """Return the labels of a run that count, a row per verdict, and the panel's confusion.
-
-    Without weights, each row has the weight ``null``; a reader counts it once, as the desk does.
-    """
+    """Return the labels of a run that count, a row per verdict, and the panel's confusion."""
     made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design.stands
     kept = _counted_places(made)
@@ -186,11 +182,8 @@ def _confidence_warnings(made: LabelledRows) -> list[str]:
 def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     """Return every label of a run in full; without a row, its ``correct`` is ``null``.
 
-    Its confidence is ``null`` too, unless the panel decided and the label is not pass or fail.
-
-    If several people labelled a verdict, only the first label carries the figures, so that a reader
-    counts the verdict once; an adjudication comes first. A design without weights writes the weight
-    ``null``.
+    If several people labelled a verdict, only the first label, or an adjudication, carries the
+    figures, so that a reader counts the verdict once.
     """
     made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design.stands
@@ -221,10 +214,7 @@ def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
 
 
 def _row_maker(desk: Desk, run: Run, made: LabelledRows) -> tuple[RowMaker, dict[str, Any] | None]:
-    """Return a function that writes a label in full, and the question as a suite states it.
-
-    It takes a verdict, its label, and ``confidence``, ``correct`` and ``weight`` if it has a row.
-    """
+    """Return a function that writes a label in full, and the question as a suite states it."""
     asked = question(desk, run)
     items = {} if asked is None else given(desk, run, asked)
     before = {item for item, one in items.items() if one.before}

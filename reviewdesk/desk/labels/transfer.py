@@ -39,11 +39,7 @@ class LabelConflict(Struct, frozen=True):
 
 
 class ImportResult(Struct, frozen=True):
-    """The counts of an import; ``places`` are the lines of the file that match no verdict.
-
-    ``differing`` has the rows that differ from the desk. ``unusable_tags`` counts
-    the invalid tags in the file, whose rows are imported without them.
-    """
+    """The counts of an import; ``places`` are the lines of the file that match no verdict."""
 
     rows: int
     labelled: int
@@ -148,9 +144,7 @@ def import_labels(
 ) -> ImportResult:
     """Record the labels of a file, which one undo takes back; if ``dry``, only count them.
 
-    A label that the desk already holds by the same reviewer stays. If the file has a different one,
-    it is counted as a conflict and left out. Other processes may write between two batches of rows.
-    Raise UsageError if another window took the import back while it ran.
+    A label that the desk holds by the same reviewer stays; another one in the file is a conflict.
     """
     from reviewdesk.domain.labels.summary import make_rows
 

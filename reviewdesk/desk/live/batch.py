@@ -107,11 +107,8 @@ def judge_cases(
 ) -> BatchSummary:
     """Judge every case of a file and write the report.
 
-    Raise UsageError if the order cannot be carried out; nothing was sent. Raise PanelError if the
-    panel or a case cannot be used; nothing was sent. Raise Cancelled if the user refused consent or
-    stopped the run; the replies so far are stored. Raise CeilingError if the next call might exceed
-    the ceiling; the replies so far are stored. Raise DeskError if the replies cannot be stored.
-    Raise CallsPendingError if calls wait at vendors, so that there is no report yet.
+    Raise Cancelled, CeilingError or CallsPendingError if there is no report yet; the replies so far
+    are stored.
     """
     panel = _panel_of(order)
     source = open_cases(order.cases, stdin)
@@ -128,10 +125,7 @@ def judge_cases(
 def preview(
     order: Order, environment: Mapping[str, str] = PROCESS, stdin: BinaryIO | None = None
 ) -> tuple[ConsentPlan, Iterator[dict[str, Any]]]:
-    """Return the hosts of a panel, and an iterator over all that would be sent; send nothing.
-
-    Of a run that is resumed, requests that are answered already are left out.
-    """
+    """Return the hosts of a panel, and an iterator over all that would be sent; send nothing."""
     spec = _panel_of(order)
     source = open_cases(order.cases, stdin)
     every = tuple(check_cases(read_cases(source), spec))
@@ -253,10 +247,7 @@ class BatchRun:
             self.listener.noted(note)
 
     def _survey(self) -> None:
-        """Count the calls that have no answer yet.
-
-        Raise UsageError if nobody can be asked, or not through batch interfaces as ordered.
-        """
+        """Count the calls that have no answer yet; UsageError if they cannot be made as ordered."""
         panel = self.panel
         waiting = self._journal.batches if self._journal else {}
         self._in_batches = self.order.in_batches or bool(waiting)
@@ -377,7 +368,6 @@ class BatchRun:
     def _verdict(
         self, pending: PendingCase, found: CaseCalls, times: CommitTimes
     ) -> CanonicalVerdict:
-        """Make the verdict of a finished case, and count it."""
         case = pending.case
         figures = self.summary
         if pending.failed:
@@ -399,7 +389,6 @@ class BatchRun:
         return body
 
     def _summed_up(self, counts: LiveProgress) -> BatchSummary:
-        """Return the figures of the whole run, with the problem that fails it, if any."""
         figures = self.summary
         figures.cases = counts.done
         for name in ("calls", "spared", "reused", "seconds", "rate"):
@@ -425,7 +414,7 @@ class BatchRun:
 
 
 def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPlan:
-    """Return where the jurors of a panel are asked; raise UsageError for an unusable address."""
+    """Return where jurors are asked; UsageError for an address that cannot be used."""
     for juror in panel.jurors:
         try:
             endpoint(juror)
@@ -454,7 +443,6 @@ def _check_output(path: Path, order: Order) -> None:
 
 
 def header(name: str, panel: PanelSpec, times: CommitTimes, cases: str) -> dict[str, Any]:
-    """Return the report without its verdicts."""
     rule = panel.rule
     strategy = panel.strategy_for(())
     defaults = shape(rule, "threshold quorum", strategy=strategy)

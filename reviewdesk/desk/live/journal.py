@@ -43,8 +43,7 @@ which were JSON Lines, in their first line."""
 class DeskJournal:
     """Writes replies into a desk, many in one transaction, in a thread with its own connection.
 
-    Queued replies are written together, so that the lock is held for milliseconds and many share
-    one sync to the disk. The event loop does not wait for it.
+    The lock is held for milliseconds, and the event loop does not wait for it.
     """
 
     def __init__(self, desk: Desk, word: str, of: int) -> None:
@@ -59,10 +58,7 @@ class DeskJournal:
         self._writer: Desk | None = None
 
     def read(self) -> None:
-        """Read the events of the run: those that began or continued it, and whether it ended.
-
-        Replies belong to the first of them, unless their call names another event.
-        """
+        """Read the events of the run; replies belong to the first, unless their call names one."""
         found = reruns.of_word(self.desk.conn, self.about["batch"])
         self.starts = [one for one in found if one.kind != "rerun_ended"]
         self.plan = self.starts[0].key if self.starts else None
@@ -70,10 +66,7 @@ class DeskJournal:
 
     @contextmanager
     def at_work(self, what: str) -> Iterator[None]:
-        """Mark the run as under way here, and close the journal at the end.
-
-        Raise DeskError if a living process is at work on it already.
-        """
+        """Mark the run as under way here; DeskError if a living process is at work on it."""
         with closing(self):
             if self.starts:
                 refuse_held(self.starts[-1].detail, what, is_ended=self.is_ended)
@@ -81,13 +74,11 @@ class DeskJournal:
                 yield
 
     def close(self) -> None:
-        """End the thread, and close its connection."""
         if self._writer is not None:
             self._thread.submit(self._writer.close).result()
         self._thread.shutdown()
 
     def reply(self, call: Call) -> Exchange | None:
-        """Return the newest stored exchange of a call."""
         plan = call.plan or self.plan
         found = None if plan is None else reruns.reply(self.desk.conn, plan, call.key)
         return None if found is None else Exchange(**found)
@@ -98,19 +89,16 @@ class DeskJournal:
         return 0.0 if self.plan is None else reruns.spent(self.desk.conn, [self.plan])
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
-        """Queue an exchange for writing; it is on disk once ``settled`` has returned."""
         about = {"seat": call.seat, "juror": call.juror.name, "usd": usd}
         row = {**msgspec.structs.asdict(exchange), **about}
         plan = call.plan or self.plan or 0
         self.put(lambda desk: reruns.keep_reply(desk.conn, plan, row))
 
     def put(self, write: Callable[[Desk], object]) -> None:
-        """Queue what a transaction is to write."""
         self._waiting.append(write)
         self._added += 1
 
     async def settled(self) -> None:
-        """Return when everything queued so far is on disk."""
         wanted = self._added
         while self._stored < wanted:
             if self._round is None or self._round.done():
@@ -150,7 +138,6 @@ class DeskJournal:
 
     @property
     def batches(self) -> dict[str, VendorBatch]:
-        """The vendors' unfinished batches, by name."""
         found = reruns.kept_values(self.desk.conn, f"vendor_batch {self.about['batch']} ")
         return {name: msgspec.json.decode(text, type=VendorBatch) for name, text in found.items()}
 
@@ -169,7 +156,6 @@ def agreed_facts(limits: RunLimits, plan: ConsentPlan | None) -> dict[str, Any]:
 
 
 def fingerprint(value: object) -> str:
-    """Return the sha256 of a value's canonical JSON."""
     plain = json.loads(json.dumps(value))  # words instead of enumerations
     return hashlib.sha256(canonical_json(plain)).hexdigest()
 
@@ -194,10 +180,7 @@ class ReportJournal(DeskJournal):
     def commit(
         self, commitment: Mapping[str, Any], cases: int, consent: Mapping[str, Any]
     ) -> CommitTimes:
-        """Write what is fixed before the first request, and how and to what consent was given.
-
-        A run whose commitment equals an earlier one keeps the times of the earlier one.
-        """
+        """Write what is fixed before the first request; an equal commitment keeps its times."""
         sha256 = fingerprint(commitment)
         self.about["of"] = cases
         with writing(self.desk.conn):
@@ -213,7 +196,6 @@ class ReportJournal(DeskJournal):
         return times
 
     def _begin(self, sha256: str, at: str, run_id: str | None, told: Mapping[str, Any]) -> None:
-        """Write the event of a commitment, in the caller's transaction."""
         facts = {"report": self.report.name, "sha256": sha256, "at": at, "run_id": run_id}
         detail = {**self.about, **facts, "left": 0, **reruns.this_process(), **told}
         entry = NewEvent("rerun_planned", at, detail=detail)
@@ -221,7 +203,6 @@ class ReportJournal(DeskJournal):
         self.read()
 
     def take_over(self, old: Path) -> None:
-        """Take in a journal of an earlier version."""
         batches = dict[str, VendorBatch]()
         with writing(self.desk.conn), old.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
@@ -243,7 +224,6 @@ class ReportJournal(DeskJournal):
     def _take_line(
         self, line: dict[str, Any], number: int, batches: dict[str, VendorBatch]
     ) -> None:
-        """Take in one line; a line that holds something else raises an error."""
         if not isinstance(line, dict) or (number == 1 and line.get("journal") != FORMAT):
             raise ValueError
         if "journal" in line:
@@ -280,11 +260,7 @@ def is_begun(report: Path, named: Path | None) -> bool:
 
 @contextmanager
 def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[ReportJournal]:
-    """Open the journal of a report, in the desk that is named or in a private one beside it.
-
-    Raise DeskError if the file cannot be used, or another process is at work on the run. Raise
-    JournalError if the file is a link, or a journal of an earlier version is damaged.
-    """
+    """Open the journal of a report, in the desk that is named or in a private one beside it."""
     path = named or report.with_name(report.name + REPLIES)
     old = report.with_name(report.name + OLD_REPLIES)
     if named is None and path.is_symlink():

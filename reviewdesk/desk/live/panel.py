@@ -32,10 +32,7 @@ from reviewdesk.live.records import Clock, Transport
 def use_references(
     commands: Mapping[str, Sequence[str]], entries: Mapping[str, str], prices: str = ""
 ) -> None:
-    """Let ``@NAME`` stand for the key that a command prints, or that a keyring entry holds.
-
-    ``prices`` is a file of prices in place of the package's; it is read when a panel is.
-    """
+    """Let ``@NAME`` stand for a command's or a keyring's key; use another file of prices."""
     PROCESS.refer(commands, entries)
     if prices:
         from reviewdesk.reports.panels.prices import use_prices

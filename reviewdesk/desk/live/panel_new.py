@@ -66,10 +66,7 @@ class PanelDraft(Struct, frozen=True):
 def from_environment(
     environment: Mapping[str, str] = PROCESS, rubric: str | None = None
 ) -> PanelDraft:
-    """Return a panel with one juror of each vendor whose key is set.
-
-    A router's key adds its models of the families that are missing.
-    """
+    """Return a panel of each vendor whose key is set; a router adds the missing families."""
     jurors: dict[str, Juror] = {}
     for vendor, models in SUGGESTED.items():
         for model in models:
@@ -84,10 +81,7 @@ def from_environment(
 
 
 def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
-    """Return a panel of models named as ``vendor/model``, or by a name that tells the vendor.
-
-    Raise UsageError if a vendor is not known, or needs an address.
-    """
+    """Return a panel of models named as ``vendor/model``, or by a name that tells the vendor."""
     jurors = []
     for name in names:
         first, _, rest = name.partition("/")
@@ -111,11 +105,7 @@ def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
 def from_report(
     path: str, environment: Mapping[str, str] = PROCESS, rubric: str | None = None
 ) -> PanelDraft:
-    """Return a panel of the jurors that a report names, under the rule of its first verdict.
-
-    Raise ReportError if the report cannot be read. Raise UsageError if none of its jurors can be
-    asked at a known address.
-    """
+    """Return a panel of the jurors that a report names, under the rule of its first verdict."""
     seen: dict[str, Ballot] = {}
     rule: PanelRule | None = None
     report = read(Source.from_path(path))
@@ -154,8 +144,8 @@ def report_jurors(
 ) -> tuple[tuple[Juror, ...], tuple[str, ...]]:
     """Return those jurors of a report that known addresses serve, and notes about the others.
 
-    A juror whose vendor has no key, or no address here, is asked through OpenRouter if its key is
-    set. A report never determines where a key is sent: it only selects among known vendors.
+    OpenRouter's key serves those without one. A report never determines where a key is sent: it
+    only selects among known vendors.
     """
     jurors = []
     notes = []
@@ -173,10 +163,7 @@ def report_jurors(
 
 
 def reachable_panel(verdict: Verdict, environment: Mapping[str, str] = PROCESS) -> PanelDraft:
-    """Return those jurors of a verdict whose key is set, under the verdict's rule.
-
-    If no juror's key is set, current models of the set keys replace them, with a note.
-    """
+    """Return a verdict's jurors whose key is set, else current models, under its own rule."""
     named, notes = report_jurors(verdict.ballots, environment)
     asked = tuple(one for one in named if _problem(one, environment) is None)
     lacking = [f"{one.name} is left out: its key is not set" for one in named if one not in asked]
@@ -236,7 +223,6 @@ def _problem(juror: Juror, environment: Mapping[str, str]) -> str | None:
 
 
 def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
-    """Write a panel file; it gets its name only once it is complete."""
     from reviewdesk.desk.files import write
 
     if path.suffix.lower() == ".toml":
@@ -248,7 +234,6 @@ def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
 
 
 def probe_plan(spec: PanelSpec, environment: Mapping[str, str] = PROCESS) -> ConsentPlan:
-    """Return what a probe would send: one call to each juror."""
     return plan(calls_for(PROBE, _quick(spec)), environment)
 
 
@@ -272,10 +257,7 @@ def _quick(spec: PanelSpec) -> PanelSpec:
 def check_panel(
     path: str, environment: Mapping[str, str] = PROCESS, generator: Generator | None = None
 ) -> PanelCheck:
-    """Read a panel file, and find which of its jurors' keys are missing or malformed.
-
-    Raise PanelError if the file cannot be used.
-    """
+    """Read a panel file, and find which of its jurors' keys are missing or malformed."""
     found = composition(read_panel(path), generator)
     wanted = dict.fromkeys(seat.key_variable for seat in found.seats if seat.key_variable)
     wanted |= dict.fromkeys(name for one in found.spec.jurors for name in one.headers.values())

@@ -99,9 +99,7 @@ def panel_for(
     """Return the panel that ``source`` names: a file, ``JURORS``, or if empty the report's own.
 
     If ``wish`` names jurors, the report has to describe only these. ``JURORS`` are those of the
-    report's jurors whose key is set, or current models of the set keys. They are asked today's
-    prompts, and the report's names choose among known addresses. Raise UsageError if no key of a
-    known vendor is set.
+    report's jurors whose key is set, or current models of the set keys, with today's prompts.
     """
     if source == JURORS:
         from reviewdesk.desk.live.panel_new import reachable_panel
@@ -128,11 +126,7 @@ def panel_from(path: str) -> PanelSpec:
 
 
 class RerunOrder(RunLimits, frozen=True, kw_only=True):
-    """What a person asks for: the verdicts, who is asked about them, and the limits.
-
-    ``source`` names the panel as ``panel_for`` takes it, ``shown`` the filter that chose the
-    verdicts, if one did.
-    """
+    """What a person asks for; ``source`` is as in ``panel_for``, ``shown`` the filter, if any."""
 
     keys: Sequence[int] = ()
     wish: RerunRequest = RerunRequest()
@@ -165,10 +159,7 @@ def prepared(desk: Desk, key: int, order: RerunOrder, plan: int | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class ReadyRerun:
-    """A re-run that waits for consent; nothing has been sent or written.
-
-    ``plans`` maps each verdict to its planning event, if the re-run was begun before.
-    """
+    """A re-run that waits for consent; ``plans`` are the events of one that was begun before."""
 
     order: RerunOrder
     keys: tuple[int, ...]
@@ -186,18 +177,15 @@ class ReadyRerun:
         return self.held[self.keys[0]]
 
     def prepared(self, desk: Desk, key: int, plan: int | None = None) -> PreparedRerun:
-        """Return one of its verdicts, prepared again if it is not held, with replies to a plan."""
         one = self.held.get(key) or prepared(desk, key, self.order)
         return replace(one, calls=tuple(replace(call, plan=plan) for call in one.calls))
 
     def payloads(self, prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
-        """Yield the body of every request about some verdicts that would be sent."""
         calls = (call for one in prepared for call in one.calls)
         return sent(call for call in calls if call.key not in self.stored)
 
     @property
     def name(self) -> str:
-        """Its verdict or, if it has several, their number."""
         alone = len(self.keys) == 1
         return self.first.item.verdict.id if alone else f"{len(self.keys):,} verdicts"
 
@@ -211,11 +199,9 @@ def survey(
 ) -> ReadyRerun:
     """Prepare every verdict of an order, and sum up what would be sent.
 
-    ``told`` receives the share that is done; False stops. Verdicts that cannot be asked about are
-    left out and counted if a filter chose them and others remain. Of a re-run that is resumed, the
-    rest is prepared, and the order gives its limits. Raise UsageError if no verdict can be asked
-    about, a ceiling is given without prices, or the panel is not the one that was agreed to. Raise
-    DeskError if another process is at work on it. Raise Cancelled if ``told`` stopped it.
+    ``told`` receives the share that is done; False stops. Of those that a filter chose, verdicts
+    that cannot be asked about are left out. Of a re-run that is resumed, the rest is prepared, and
+    the order gives its limits; its panel must be the one that was agreed to.
     """
     plans: dict[int, reruns.PlannedRerun] = {}
     if resumes is not None:
@@ -295,9 +281,8 @@ async def carry_out(
     """Carry out a re-run that a person has agreed to, on the runner that ``judge`` uses.
 
     The plan is in the desk before the first request, and each reply before it is used. If the task
-    is cancelled, the answers are kept: a single verdict ends with the ballots that came, and
-    unfinished ones of many wait for a resume. Raise CeilingError if the next call might exceed the
-    ceiling; the answers are kept.
+    is cancelled or meets the ceiling, the answers are kept: a single verdict ends with the ballots
+    that came, and unfinished ones of many wait for a resume.
     """
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)
@@ -351,7 +336,7 @@ async def carry_out(
 
 
 def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
-    """Write the plan of every verdict that lacks one, then the consent; return the plans' keys."""
+    """Write the plan of each verdict that lacks one, then the consent; return the plans' keys."""
     desk = journal.desk
     order = ready.order
     first = ready.first
@@ -401,7 +386,6 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
 def _finish(
     journal: DeskJournal, one: PreparedRerun, plan: int, ballots: Mapping[str, CanonicalBallot]
 ) -> CanonicalVerdict | None:
-    """Queue the new verdict of a plan, if anybody answered, and the event that ends it."""
     body = one.body(ballots, events.by_key(journal.desk.conn, plan).at) if ballots else None
     stopped = len(ballots) < len(one.calls)
     key = one.item.row.key
@@ -425,7 +409,6 @@ def _finish(
 
 
 def give_up(desk: Desk, found: UnfinishedRerun) -> int:
-    """End a re-run for good, keep what came of each verdict, and return how many were left."""
     found.refuse_held()
     order = RerunOrder(wish=found.extent.wish, source=found.source)
     rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]

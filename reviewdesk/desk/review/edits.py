@@ -28,10 +28,8 @@ ONCE = "once"
 class Edit(Struct, frozen=True):
     """One edit of the item of the verdict ``key``; calling it saves it in one transaction.
 
-    ``facts`` are kept in the event. ``more_tags`` are added to the tags that the item has then;
-    ``view`` is what the reviewer has on screen after the edit. ``others`` are edits of other items,
-    which are saved with this one and taken back with it. ``claims`` are the verdicts whose items
-    the reviewer claims with the edit, giving up all others; ``None`` leaves the claims alone.
+    ``more_tags`` are added to the item's, ``view`` is on screen after it, ``others`` are saved and
+    taken back with it, and ``claims``, unless ``None``, become all that the reviewer claims.
     """
 
     kind: str
@@ -44,11 +42,7 @@ class Edit(Struct, frozen=True):
     claims: Sequence[int] | None = None
 
     def __call__(self, desk: OpenFile) -> Event | None:
-        """Save the edit and return its event; ``None`` if the item has these tags already.
-
-        Raise BusyError if another process holds the lock. Raise ReviewDeskError if it cannot be
-        saved for another reason.
-        """
+        """Save the edit and return its event; ``None`` if the item has these tags already."""
         with writing(desk.conn, hashed=self.view is not None):
             run, placed = self.placed(desk)
             if (before := saved(desk, placed)) is not None:
@@ -95,11 +89,7 @@ def saved(desk: OpenFile, entry: NewEvent) -> Event | None:
 
 
 def tags(key: int, wanted: Sequence[str], added: Sequence[str] | None = None) -> Edit:
-    """Return the edit that replaces the reviewer's tags on an item.
-
-    ``added`` are those given while the others were hidden; they are recorded in any case. Raise
-    UsageError if one of them is not a valid tag.
-    """
+    """Return the edit that replaces the reviewer's tags; ``added`` are recorded in any case."""
     facts = {"tags": list(normal_tags(wanted))}
     if added is not None:
         facts["added"] = list(normal_tags(added))
@@ -111,17 +101,12 @@ DEFERRED = 2
 
 
 def may_close(desk: OpenFile, item: Item) -> bool:
-    """Return True if the reviewer has deferred an item often enough to close it."""
     mine = (event for event in item.history if event.reviewer == desk.reviewer)
     return sum(event.kind == "defer" and not event.undone for event in mine) >= DEFERRED
 
 
 def closing(key: int, **more: Any) -> Edit:
-    """Return the edit that closes an item without an answer.
-
-    It is the label "can't tell" with a fact that says so. ``more`` are fields of the edit, and
-    facts of a label.
-    """
+    """Return the edit that closes an item without an answer: a label ``unsure`` that says so."""
     view = more.pop("view", None)
     return Edit("label", key, {"closed": True, **more}, Truth.UNSURE, view=view)
 
@@ -145,10 +130,7 @@ class Turn(Struct, frozen=True):
     facts: Mapping[str, object] = field(default_factory=dict)
 
     def __call__(self, desk: OpenFile) -> Event | None:
-        """Undo or redo it, or the first batch of its import, and return the event.
-
-        ``None`` if there is nothing to undo or redo.
-        """
+        """Undo or redo it, or its import's first batch; ``None`` if there is nothing."""
         with writing(desk.conn):
             action = _FIND[self.kind](desk.conn, desk.reviewer)
             return None if action is None else _turn(desk, self.kind, action, self.facts)
@@ -167,11 +149,7 @@ def is_import(desk: OpenFile, done: Event) -> bool:
 def rest(
     desk: OpenFile, done: Event, progress: Callable[[float], bool] = lambda _share: True
 ) -> Event:
-    """Undo or redo the other batches of an import like the first one, and return an event of all.
-
-    Each batch is a transaction of its own. The next undo or redo continues one that was killed.
-    Raise Cancelled if ``progress`` returned False.
-    """
+    """Undo or redo the other batches of an import, each by itself; return an event of all."""
     batches = events.batches(desk.conn, desk.reviewer, done.target or 0)
     from reviewdesk.store.load.hidden_runs import LockPace
 
@@ -217,7 +195,6 @@ def _turn(
 
 
 def hurry(desk: OpenFile, seconds: float) -> None:
-    """Let every write of this connection raise BusyError after waiting this long for the lock."""
     desk.conn.patience = seconds
 
 
@@ -232,7 +209,7 @@ def write_at(desk: OpenFile, act: Callable[[Any], Any], at: datetime) -> Any:
 
 
 def same_items(desk: OpenFile, item: Item) -> frozenset[int]:
-    """Return the verdicts of the item's run with its content: a label of one labels all of them."""
+    """Return the verdicts of the run with an item's content: they share their label."""
     if item.same_content == 1:
         return frozenset({item.row.key})
     found = verdicts.keys_of_item(desk.conn, item.run.key, bytes.fromhex(item.item_hash))
@@ -245,18 +222,13 @@ LONGEST_NOTE = 4000
 
 
 def check_agent(name: str) -> None:
-    """Raise UsageError if an agent's name is empty or too long."""
     if not name.strip() or len(name) > LONGEST_NAME:
         problem = f"the agent's name has {len(name)} characters"
         raise UsageError(problem, f"Give it 1 to {LONGEST_NAME}.")
 
 
 def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str) -> Event:
-    """Append an agent's suggestion to the log, in the chain of all agents.
-
-    No label, truth, figure, progress or export counts it, and no undo takes it back. Raise
-    UsageError if the agent has no name, or name or note are too long.
-    """
+    """Append an agent's suggestion to the log; nothing counts it, and no undo takes it back."""
     check_agent(agent)
     if note is not None and len(note) > LONGEST_NOTE:
         raise UsageError(
@@ -270,7 +242,6 @@ def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str
 
 
 def kept(desk: OpenFile) -> dict[str, Any]:
-    """Return the kept values by name; unreadable values count as not kept."""
     try:
         return reviewers.kept(desk.conn, desk.reviewer)
     except DeskError:
@@ -289,10 +260,7 @@ _CAME_BACK = re.compile("\x1e[0-9]+\x1e")
 
 
 def draft(desk: OpenFile, key: int, since: int = 0) -> str | None:
-    """Return the reviewer's unfinished note on an item's content, or ``None``.
-
-    With the event ``since`` which the item came back, only what was written since then.
-    """
+    """Return the reviewer's unfinished note on a content, or what was written after ``since``."""
     kept = reviewers.draft(desk.conn, key, desk.reviewer)
     if kept is not None and since:
         kept = kept.partition(_mark(since))[2]
@@ -300,10 +268,7 @@ def draft(desk: OpenFile, key: int, since: int = 0) -> str | None:
 
 
 class NoteDraft(Struct, frozen=True):
-    """An unfinished note on a verdict; calling it stores it, and an empty text deletes it.
-
-    What was written before the event ``since`` which the item came back is kept with it.
-    """
+    """An unfinished note on a verdict; calling it stores it, and an empty text deletes it."""
 
     key: int
     text: str
@@ -341,17 +306,11 @@ def keep_seen(desk: OpenFile, keys: Collection[int]) -> None:
 
 
 def was_seen(desk: OpenFile, key: int) -> bool:
-    """Return True if the reviewer saw a panel's answer on this content in an earlier session."""
     return reviewers.was_seen(desk.conn, key, desk.reviewer)
 
 
 def keep_copy(text: str, name: str) -> Path | None:
-    """Write the text to a file that only its owner can read, and return the path.
-
-    The file replaces the previous copy. In the console of a browser nothing is written, and
-    ``None`` is returned: the file would lie on the machine of somebody else. Raise DeskError if the
-    file cannot be written.
-    """
+    """Write the text to a private file and return its path; ``None`` in a browser's console."""
     from platformdirs import user_cache_path
 
     if not may_write():

@@ -18,10 +18,7 @@ from reviewdesk.store.connect import writing
 
 
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
-    """Count the items of a run that carry each tag, by any author; the most used come first.
-
-    Tags that others gave to items withheld from the reviewer are left out.
-    """
+    """Count a run's items with each tag, most used first, without what is withheld."""
     if not (withheld := desk.apart.now):
         return verdicts.tag_counts(desk.conn, run.key)
     told = verdicts.told_tags(desk.conn, withheld)
@@ -31,7 +28,6 @@ def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
 
 
 def own_tags(desk: Desk) -> list[str]:
-    """Return every tag that the reviewer gave in the desk, the most used first."""
     return verdicts.used_tags(desk.conn, desk.reviewer)
 
 
@@ -48,10 +44,7 @@ _DIGITS = "tag_digits"
 
 
 def tag_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
-    """Return the tags that the digits give, and keep those that are new on the desk.
-
-    See ``digit_tags``. A tag that cannot be kept at this moment gets no digit yet.
-    """
+    """Return the tags that the digits give, and keep those that are new on the desk."""
     found = digit_tags(_digits(desk), configured, own)
     if desk.read_only or found == _stored_digits(desk.conn, DESK):
         return found
@@ -91,7 +84,6 @@ _MOST = 200
 
 
 def saved(desk: Desk) -> dict[str, str]:
-    """Return the reviewer's saved filters as a mapping from name to text."""
     return reviewers.named_texts(desk.conn, "filters", desk.reviewer)
 
 
@@ -110,7 +102,6 @@ def save(desk: Desk, name: str, text: str) -> None:
 
 
 def forget(desk: Desk, name: str) -> None:
-    """Delete a saved filter."""
     name = name.removeprefix("@")
     with writing(desk.conn):
         if not reviewers.forget_texts(desk.conn, "filters", desk.reviewer, [name]):
@@ -119,16 +110,11 @@ def forget(desk: Desk, name: str) -> None:
 
 
 def expand(desk: Desk, text: str) -> str:
-    """Return a valid filter, in which the saved filter replaces every word ``@name``.
-
-    Raise FilterError if the filter cannot be read; the error points at the wrong column of
-    ``text``.
-    """
+    """Return a valid filter, in which the saved filter replaces every word ``@name``."""
     return expand_filter(text, saved(desk) if "@" in text else {})
 
 
 def vocabulary(desk: Desk, run: Run) -> Vocabulary:
-    """Return the names in the desk that a filter over ``run`` may use."""
     return Vocabulary(
         tags=_names([*verdicts.case_tags(desk.conn, run.key), *known_tags(desk)]),
         jurors=_names(figures.juror_names(desk.conn, run.key)),
@@ -147,11 +133,7 @@ _PAUSE = 0.02
 
 
 def index(desk: Desk, run: Run, progress: Callable[[float, int], bool] | None = None) -> bool:
-    """Index the rest of a run in batches; return True if the index is then complete.
-
-    After each batch ``progress`` gets the share and the count, and ``False`` from it stops. What
-    was indexed by then is kept, and the next call continues from there.
-    """
+    """Index the rest of a run in batches, until ``progress`` says False; True if complete."""
     while True:
         done, total = search.reach(desk.conn, run.key)
         batch = search.prepare(desk.conn, run.key, done)
@@ -172,10 +154,7 @@ def ready(
     order: str = "draw",
     progress: Callable[[float, int], bool] | None = None,
 ) -> str:
-    """Return the filter with its saved filters expanded; index the run if the filter needs that.
-
-    Raise UsageError if the filter or the order cannot be read.
-    """
+    """Return the filter with its saved filters expanded; index the run if the filter needs that."""
     parse_order(order)
     text = expand(desk, text) if text else text
     if parse_filter(text).searches:
@@ -184,15 +163,10 @@ def ready(
 
 
 def indexed(desk: Desk, run: Run) -> float:
-    """Return the share of a run's verdicts that are in the index, from 0 to 1."""
     done, total = search.reach(desk.conn, run.key)
     return done / total if total else 1.0
 
 
 def find(desk: Desk, run: Run, text: str, *, blind: bool) -> "array[int]":
-    """Return the keys of the verdicts that contain every term of ``text``, in no given order.
-
-    With ``blind``, the jurors' reasons and the notes of others are not searched; notes of others on
-    withheld items never are. An empty search is an error.
-    """
+    """Return the keys of the verdicts that contain every term; ``blind`` leaves reasons out."""
     return search.find(desk.conn, run.key, text, desk.reviewer, claims.withheld(desk), blind=blind)

@@ -85,11 +85,7 @@ def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
 
 
 def criteria(desk: OpenFile, item: Item) -> list[tuple[str, int]]:
-    """Return the names and keys of the criteria by which an item's response is judged.
-
-    They are in file order; empty for an item without a dimension. A label of one criterion does
-    not count for another: each is a separate item.
-    """
+    """Return names and keys of the criteria of an item's response, in file order."""
     name = item.dimension
     if name is None or not item.verdict.has_response:
         return []
@@ -113,7 +109,6 @@ def _read(body: str, header: str, options: str, stated: bool) -> tuple[Verdict, 
 
 
 def assess_ahead(desk: OpenFile, keys: Sequence[int]) -> None:
-    """Recompute verdicts that will be shown soon, while nobody waits for them."""
     for key in keys:
         _assessed(verdicts.by_key(desk.conn, key, body=True))
 
@@ -130,7 +125,6 @@ def assessed(desk: OpenFile, run: Run, place: int) -> tuple[Verdict, Assessment]
 
 
 def ids_from(desk: OpenFile, run: Run | None, start: str) -> list[str]:
-    """List the first ids that begin with ``start``, of one run or of all runs."""
     found: set[str] = set()
     for one in [run] if run else runs.all_runs(desk.conn):
         found.update(verdicts.ids_from(desk.conn, one.key, start, _MOST_IDS))
@@ -140,12 +134,7 @@ def ids_from(desk: OpenFile, run: Run | None, start: str) -> list[str]:
 def about(
     desk: OpenFile, key: int, entry: NewEvent, more_tags: Sequence[str] = ()
 ) -> tuple[int, NewEvent]:
-    """Return the run's key, and the entry with run, verdict and content filled in.
-
-    The entry's tags are the reviewer's tags on the item with ``more_tags`` added. Raise
-    NotFoundError if the desk has no verdict with this key. Raise UsageError if one of ``more_tags``
-    is not a valid tag.
-    """
+    """Return the run's key, and an entry with run, verdict, content and ``more_tags`` filled in."""
     row = verdicts.by_key(desk.conn, key)
     placed = replace(entry, run=row["run_hash"], verdict=row["id"], item=row["item"])
     if more_tags:
@@ -155,22 +144,18 @@ def about(
 
 
 def own_tags(desk: OpenFile, entry: NewEvent) -> tuple[str, ...]:
-    """Return the reviewer's tags on the item of an entry."""
     return verdicts.tags_of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
 def other_runs(desk: OpenFile, key: int) -> list[int]:
-    """Return the verdicts of other loaded runs on the same content by key, the newest run first."""
     return [other for _, other in verdicts.in_other_runs(desk.conn, key)]
 
 
 def flips(desk: OpenFile, run: Run, other: Run) -> tuple[int, int]:
-    """Count the contents that both runs judged, and those on which their decisions differ."""
     return verdicts.flips(desk.conn, run.key, other.key)
 
 
 def last_label(desk: OpenFile, run: Run) -> Event | None:
-    """Return the last label that the reviewer gave in a run by hand, even if it was undone."""
     return events.newest_label(desk.conn, desk.reviewer, run.hash)
 
 
@@ -187,10 +172,7 @@ class PaceReader:
         return self.now
 
     def follow(self, found: Iterable[Event], run: Run) -> None:
-        """Take in the next events of the reviewer.
-
-        No time is counted for events from a file or the shell, and for one on many verdicts.
-        """
+        """Take in the next events; those of files, the shell or many verdicts take no time."""
         for event in found:
             self._seq = event.seq
             if event.target is not None:
@@ -212,7 +194,6 @@ _held: set[str] = set()
 
 @contextmanager
 def held(word: str) -> Iterator[None]:
-    """Mark a run as one that this process is at work on."""
     _held.add(word)
     try:
         yield
@@ -234,11 +215,7 @@ def refuse_held(consent: Mapping[str, Any], what: str, *, is_ended: bool = False
 
 
 class UnfinishedRerun(Struct, frozen=True):
-    """A re-run that was killed or stopped, or that is under way.
-
-    ``event`` agreed to it first, ``newest`` is the event that agreed to its latest continuation,
-    which ``stopped`` if it ended.
-    """
+    """A re-run that was cut off or is under way: its first and its newest consent."""
 
     event: Event
     newest: Event
@@ -248,12 +225,10 @@ class UnfinishedRerun(Struct, frozen=True):
 
     @property
     def batch(self) -> str:
-        """The word that its events share."""
         return str(self.event.detail["batch"])
 
     @property
     def source(self) -> str:
-        """Its panel, as ``panel_for`` takes it."""
         return str(self.event.detail["source"])
 
     def refuse_held(self) -> None:
@@ -307,7 +282,6 @@ def of_item(desk: OpenFile, item: Item) -> tuple[Rerun, ...]:
 
 
 def with_reruns(desk: OpenFile, key: int) -> tuple[Item, RerunHistory]:
-    """Read a verdict with its re-runs, oldest first."""
     found = item(desk, key)
     return found, RerunHistory(of_item(desk, found))
 
@@ -353,7 +327,6 @@ def flips_of_run(desk: OpenFile, run: Run) -> tuple[FlipRate, ...]:
 
 
 def plans(desk: OpenFile, run: Run) -> frozenset[int]:
-    """Return the plans of a run's finished re-runs."""
     return frozenset(reruns.plans_of_run(desk.conn, run.key))
 
 

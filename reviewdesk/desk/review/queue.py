@@ -40,7 +40,6 @@ class HeldColumns:
         return self._held is not None and self._held.run == run.key
 
     def read(self, desk: OpenFile, run: Run, names: Collection[str]) -> "RunColumns":
-        """Return the columns of a run, after reading those of ``names`` that are not held."""
         from reviewdesk.domain.query.run_columns import RunColumns
 
         held = self._held
@@ -82,12 +81,7 @@ _GIVEN = frozenset({"tag", "state", "words"})
 
 
 def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = False) -> "array[int]":
-    """Return the keys of the verdicts that a filter keeps, in an order.
-
-    With ``whole``, a filter on labels keeps those of the holdout. Marks and deferrals in the filter
-    are those of the desk's reviewer. Raise UsageError if the filter or the order cannot be read, or
-    needs an index that is not complete.
-    """
+    """Return the keys that a filter keeps, in an order; ``whole`` keeps the holdout as well."""
     kept = parse_filter(text) if whole else _parsed(desk, text)
     if kept.groups or parse_order(order)[0] not in queue.IN_FILE or desk.columns.holds(run):
         return _query(desk, run, kept, order)
@@ -97,8 +91,7 @@ def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = Fals
 def _parsed(desk: QueueFile, text: str) -> Filter:
     """Parse a filter; words that tell of labels leave the holdout out.
 
-    A person who reads which items of it are wrong tunes on it. ``label:pass`` and ``label:fail``
-    keep it where the filter names a half itself; ``wrong`` never does.
+    ``label:pass`` and ``label:fail`` keep it where the filter names a half itself; ``wrong`` never.
     """
     kept = parse_filter(text)
     labels = {one.value for one in kept.terms() if one.name == "label"}

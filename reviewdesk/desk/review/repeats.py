@@ -26,9 +26,8 @@ _key = attrgetter("key")
 class RepeatedItem(Struct, frozen=True):
     """One item that came back after the label with the key ``since``, of the verdict ``after``.
 
-    ``keys`` are all verdicts of its content, ``key`` the one that was labelled. ``second`` is its
-    newest repeat, ``None`` until it has one. ``blind`` is False if the panel's answer was seen or
-    told with the first label.
+    ``key`` was labelled first, ``second`` is its newest repeat. It is not ``blind`` if the panel's
+    answer was seen or told with the first label.
     """
 
     item: str
@@ -42,10 +41,7 @@ class RepeatedItem(Struct, frozen=True):
 
 
 class WorkLog:
-    """What the reviewer labelled, repeated and deferred on screen in a run.
-
-    Reading again costs as many steps as events were added. ``share`` of the labels come back.
-    """
+    """What a reviewer labelled, repeated and deferred in a run; a ``share`` of it comes back."""
 
     def __init__(self, desk: Desk, run: Run, share: float = 0) -> None:
         self.run = run
@@ -108,10 +104,7 @@ class WorkLog:
         (self._offered.add if offered else self._offered.discard)(item)
 
     def due(self, label_of: str) -> Iterator[tuple[str, int]]:
-        """Yield the items that may come back after a label of the item with this hash.
-
-        Each is its content's hash and its verdict's key; the one that waits longest comes first.
-        """
+        """Yield hash and key of items that may come back, the one that waits longest first."""
         count = len(self._labels)
         last = self._after[-1:]
         rest = count - bisect_left(self._labels, last[0]) if last else count + 1
@@ -150,7 +143,6 @@ class WorkLog:
         return self._verdicts[item]
 
     def pairs(self) -> list[LabelPair]:
-        """Return both labels of every item that has a repeat, in the order of the repeats."""
         seconds = [
             second
             for log in self._of_item.values()
@@ -183,16 +175,11 @@ def _newest_label(log: Sequence[Event], before: float = math.inf) -> Event | Non
 
 
 def second_label(key: int, truth: Truth, view: View | None, *, blind: bool, unseen: bool) -> Edit:
-    """Return a second label of an item, which does not count: it only measures the reviewer.
-
-    It is ``blind`` if the panel's answer was hidden since the item came back, and ``unseen`` if it
-    was never seen at all, not even after the first label.
-    """
+    """Return a second label of an item, which only measures the reviewer."""
     # Items come back on screen only, where a label key waits for the response to be seen.
     facts = {"blind": blind, "unseen": unseen, "seen": True}
     return Edit("repeat", key, facts, truth, view=view)
 
 
 def newest_event(desk: Desk) -> int:
-    """Return the key of the newest event of all reviewers, or 0 if there is none."""
     return newest_key(desk.conn)

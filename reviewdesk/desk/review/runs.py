@@ -31,10 +31,7 @@ class Opening(Struct, frozen=True):
 
 
 def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int]:
-    """Find a verdict by its id or by ``RUN:ID``, and return its run and key.
-
-    Raise NotFoundError if no loaded run has the verdict. Raise UsageError if several runs have it.
-    """
+    """Find the only verdict with an id, or by ``RUN:ID``, and return its run and key."""
     if run_name is not None:
         run = desk.run(run_name)
         return run, desk.find(run, name)
@@ -64,11 +61,7 @@ def label_named(
     tags: Sequence[str] = (),
     force: bool = False,
 ) -> Event:
-    """Label a verdict that is found by ``named_verdict``, and return the event.
-
-    Raise errors as ``named_verdict``, and UsageError if people cannot give this label, or the
-    response is missing without ``force``.
-    """
+    """Label a verdict that is found by ``named_verdict``, and return the event."""
     if truth not in GIVEN:
         raise UsageError(f"{truth!r} is not a label", f"Labels: {', '.join(GIVEN)}.")
     for text in (name, *tags, *([] if note is None else [note])):
@@ -90,7 +83,6 @@ def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
 
 
 def overview(desk: Desk) -> list[RunLine]:
-    """Return every run that is not hidden, the newest last."""
     with reading(desk.conn):
         labelled = runs.truths(desk.conn, without=withheld(desk).waiting)
         alphas = measures.alphas(desk.conn)
@@ -107,7 +99,6 @@ def tallies(desk: Desk) -> dict[int, DecisionCounts]:
 
 
 def run_details(desk: Desk, run: Run) -> RunDetails:
-    """Read the contents of one run and the progress of its labels."""
     with reading(desk.conn):
         counted = runs.tallies(desk.conn, run.key)
         truths = runs.truths(desk.conn, run.key, withheld(desk).waiting)[run.key]

@@ -90,10 +90,7 @@ class UnsavedEdit(Struct, frozen=True):
 
 
 class UnsavedFile(Struct, frozen=True):
-    """A file of edits, with those that are not in the log, oldest first.
-
-    ``last`` is the hash of what the reviewer had done before all ``keys`` of the file's edits.
-    """
+    """The edits of a file that are not in the log; ``last`` was done before all its ``keys``."""
 
     path: Path
     edits: tuple[UnsavedEdit, ...]
@@ -102,7 +99,6 @@ class UnsavedFile(Struct, frozen=True):
 
 
 def paths(desk: Desk) -> list[Path]:
-    """Return the files that a reviewer's edits may wait in."""
     who = sha256(desk.reviewer.encode(errors="surrogatepass")).hexdigest()[:12]
     beside = (f"{desk.path.name}.unsaved-{who}-{place}" for place in range(1, _MOST_FILES + 1))
     return [desk.path.with_name(name) for name in beside]
@@ -114,10 +110,7 @@ def can_keep(act: object) -> TypeGuard[Kept]:
 
 
 def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
-    """Write edits that have their keys into a private file, and return its path once it is on disk.
-
-    Raise DeskError if the file cannot be written.
-    """
+    """Write edits that have their keys into a private file on disk, and return its path."""
     shape = {
         "schema": _SCHEMA,
         "desk": desk_id(desk.conn),
@@ -159,10 +152,7 @@ def _shape(desk: Desk, at: datetime, edit: Kept) -> dict[str, Any]:
 
 
 def waiting(desk: Desk) -> Iterator[UnsavedFile]:
-    """Yield the reviewer's files that hold edits; one whose edits are all saved is deleted.
-
-    Raise DeskError if a file is damaged, open to others, or of another desk or reviewer.
-    """
+    """Yield the reviewer's files that hold edits; one whose edits are all saved is deleted."""
     for path in paths(desk):
         if os.path.lexists(path):
             found = read(desk, path)
@@ -226,7 +216,6 @@ def _content(desk: Desk, path: Path) -> Any:
 
 
 def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
-    """Return a checked edit; raise ValueError, TypeError or KeyError where something is wrong."""
     kind = given["kind"]
     facts = given["facts"]
     at = datetime.fromisoformat(given["at"])
@@ -276,10 +265,7 @@ def _is_saved(desk: Desk, one: UnsavedEdit, last: str) -> bool:
 
 
 def save(desk: Desk, files: Sequence[UnsavedFile]) -> int:
-    """Save the edits of files, each with its own time, and delete the files.
-
-    Return how many undos and redos were left out, as the reviewer has done something since.
-    """
+    """Save the edits of files, each with its own time; return how many undos were left out."""
     left_out = 0
     for file in files:
         for one in file.edits:

@@ -40,7 +40,6 @@ _Given = dict[int, dict[str, str | None]]
 
 
 def team_page(desk: Desk, run: Run) -> TeamPage:
-    """Compute how the people who labelled a run work, and how far they agree."""
     with reading(desk.conn):
         rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
@@ -94,10 +93,7 @@ def people_err(desk: Desk, run: Run) -> ReviewerError | None:
 def _error(
     desk: Desk, rows: Sequence[LabelledRow], totals: RunFigures, given: _Given, names: Sequence[str]
 ) -> ReviewerError:
-    """Estimate how often people err from the items that the desk chose for a second opinion.
-
-    On a desk that chooses none, all items that two people labelled count.
-    """
+    """Estimate how often people err, from the items that the desk chose, or else from all."""
     share = double_share(desk)
     strata, _ = _strata(rows, totals, given, names, share)
     chosen = not share and any(len(given[row.key]) < 2 for row in rows)
@@ -115,9 +111,6 @@ def _strata(
 
     A ``share`` keeps the items that the desk chose for a second opinion, up to the first of each
     stratum that lacks one: whoever picks among them would decide how far people seem to differ.
-
-    They stand for the decided verdicts of the run if each of its strata has an item with two labels
-    in the labelled part of its draw.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.label_columns import LabelColumns
@@ -147,10 +140,7 @@ def _strata(
 
 
 def disagreements(desk: Desk, run: Run) -> list[Disagreement]:
-    """Return the verdicts on whose items people differ, those that are not settled first.
-
-    Those that wait for the reviewer's own opinion are left out.
-    """
+    """Return the verdicts on whose items people differ, those that are not settled first."""
     found = []
     with reading(desk.conn):
         waiting = desk.apart.waiting(run)
@@ -184,10 +174,7 @@ def _opinion(label: Mapping[str, Any]) -> Opinion:
 
 
 def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None) -> Edit:
-    """Return the edit that makes ``truth`` the truth of an item, whatever its labels are.
-
-    Raise UsageError if the labels of the item do not differ.
-    """
+    """Return the edit that makes ``truth`` an item's truth; UsageError if its labels agree."""
     said = opinions(desk, key)
     if len(set(said.values())) < 2:
         held = "its labels are all the same" if said else "it has no label"
@@ -198,7 +185,6 @@ def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None
 
 
 def opinions(desk: OpenFile, key: int) -> dict[str, Truth]:
-    """Return each person's label of the item of a verdict, by name."""
     row = verdicts.by_key(desk.conn, key)
     said = verdicts.of_item(desk.conn, row["item"])
     return {one["author"]: Truth(one["label"]) for one in said if not one["adjudicated"]}

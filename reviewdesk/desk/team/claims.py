@@ -22,33 +22,26 @@ def claim(desk: OpenFile, items: Collection[bytes]) -> frozenset[bytes]:
 
 
 def item_of(desk: OpenFile, key: int) -> bytes:
-    """Return the item of a verdict, as claims name it."""
     item: bytes = verdicts.by_key(desk.conn, key)["item"]
     return item
 
 
 def open_with(desk: OpenFile, run: Run) -> dict[int, str]:
-    """Return the verdicts of a run that others have open, by key, and who has them open."""
     return reviewers.others(desk.conn, desk.reviewer, run.key, desk.at())
 
 
 def release(desk: OpenFile) -> None:
-    """Give up every claim of the reviewer, if the desk can be written."""
     if not desk.read_only:
         reviewers.release(desk.conn, desk.reviewer)
 
 
 def double_share(desk: OpenFile, given: float | None = None) -> float:
-    """Return the desk's share of items that two people label, after replacing it by ``given``.
-
-    A read-only desk keeps its share, and ``given`` applies to this session only.
-    """
+    """Return the desk's share of items that two people label, or the ``given`` one."""
     found = _kept(desk, "double", None if given is None else float(given))
     return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
 
 
 def opinions_wanted(desk: OpenFile, given: int | None = None) -> int:
-    """Return how many people label each of those items on the desk, as ``double_share`` does."""
     found = _kept(desk, "opinions", given)
     return found if isinstance(found, int) and 2 <= found <= MOST_OPINIONS else 2
 

@@ -64,10 +64,7 @@ def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
 
 
 def read_run(desk: Desk, name: str, packed: BinaryIO, progress: ProgressCall) -> Run:
-    """Load the run of a file under its own hash.
-
-    Raise ReportError if the file is damaged, not a report, or not the run that a desk named.
-    """
+    """Load the run of a file under its own hash; ReportError if it is damaged or another run."""
     from reviewdesk.reports import ReadOptions, Source
     from reviewdesk.reports import read as read_report
 

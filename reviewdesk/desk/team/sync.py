@@ -84,11 +84,7 @@ class Merged(Struct, frozen=True):
 
 
 def merge(desk: Desk, other: Path) -> Merged:
-    """Merge every chain of another desk file, which is only read; one bad chain stops the merge.
-
-    Raise ChainError if a chain was changed or damaged, or differs from the chain that is here.
-    Raise DeskError if the file cannot be read, or is of another version.
-    """
+    """Merge every chain of another desk file, which is only read; one bad chain stops the merge."""
     refuse_read_only(desk.conn)
     if other.exists() and other.samefile(desk.path):
         raise UsageError(f"{other}: is the desk itself", "Name the file of another desk.")
@@ -221,20 +217,14 @@ class Synced(Struct, frozen=True):
 
     @property
     def taken(self) -> int:
-        """The number of events that were not here before."""
         return sum(one.taken for one in self.chains)
 
     @property
     def sent(self) -> int:
-        """The number of events that were not there before."""
         return sum(one.sent for one in self.chains)
 
 
 def sync(desk: Desk, place: "SharedFolder", told: Told, *, with_runs: bool = True) -> Synced:
-    """Read what others put at a place, and write there what is new on this desk.
-
-    Raise DeskError if the place cannot be read or written, or the desk is busy or read-only.
-    """
     refuse_read_only(desk.conn)
     one = _Sync(desk, place, told)
     one.take_chains()
@@ -294,7 +284,6 @@ class _Sync:
             self.refused[path] = RefusedFile(path, problem, own)
 
     def take_chains(self) -> None:
-        """Take in every intact chain of others."""
         arriving = _Arriving(self.desk)
         last = file_name(ChainName("", DESK))
         every = self.named(CHAINS, FILE.fullmatch)
@@ -331,7 +320,6 @@ class _Sync:
             self.chains[name] = replace(before, events=end.seq, sent=end.seq - before.events)
 
     def take_runs(self) -> None:
-        """Take in every run that is not here and that a chain names."""
         conn = self.desk.conn
         every = self.named(RUNS, run_file.NAME.fullmatch)
         for number, path in enumerate(every):
@@ -346,7 +334,6 @@ class _Sync:
                 self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=True)
 
     def send_runs(self) -> None:
-        """Write the runs that nobody has written yet."""
         there = {_run_of(one) for one in self.named(RUNS, run_file.NAME.fullmatch)}
         for run in self.desk.runs():
             if run.hash in there:
@@ -403,10 +390,7 @@ class SharedFolder:
     """A shared folder. Links inside it are neither followed nor replaced by folders."""
 
     def __init__(self, where: str | Path) -> None:
-        """Take a folder; the first file makes it if it is missing.
-
-        Raise UsageError if the path is empty, an address or a file, or has no folder to make it in.
-        """
+        """Take a folder; the first file makes it if it is missing."""
         if not str(where).strip():
             raise UsageError("WHERE: is empty", "Name the shared folder.")
         if "://" in str(where):
@@ -453,11 +437,7 @@ class SharedFolder:
 
     @contextmanager
     def copied(self, name: str, most: int) -> Iterator[BinaryIO]:
-        """Copy a file, so that what is checked is what is taken.
-
-        Raise PlaceProblem if it cannot be read, is not a regular file, or has more than ``most``
-        bytes.
-        """
+        """Copy a file, so that what is checked is what is taken; it has at most so many bytes."""
         path = self._root / name
         with spool() as into:
             try:
@@ -532,5 +512,4 @@ _IN_MEMORY = 4 << 20
 
 
 def spool() -> BinaryIO:
-    """Return a temporary file, in memory as long as it is small."""
     return cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, prefix="reviewdesk-"))

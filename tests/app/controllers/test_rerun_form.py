@@ -161,7 +161,7 @@ def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
     review.press("rerun")
     form = form_of(review)
     assert "none; c sets one" in document_text(form.foot())
-    form.name_ceiling()
+    form.page().acts["c"](0)
     review.after()
     prompt = review.dialog
     assert isinstance(prompt, PromptForm)
@@ -171,7 +171,7 @@ def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
     assert "stops before $2.50 is spent; c sets one" in document_text(form.foot())
     form.choose(0)
     assert "a ceiling needs prices" in form.problem
-    form.name_ceiling()
+    form.page().acts["c"](0)
     review.after()
     review.answer(FieldInput("", given=True))
     form.choose(0)
