@@ -41,9 +41,6 @@ from reviewdesk.views.calibration import calibration, file_calibration
 from reviewdesk.views.gates import doubt_lines, text
 from reviewdesk.views.queue import question as question_document
 
-_MOST_KEPT = 100
-"""The most findings of each status that are kept for the XML; JSON keeps all."""
-
 
 @click.command(epilog="Example: reviewdesk calibrate labels.jsonl --run support-bot")
 @file_argument("labels", required=False)
@@ -287,7 +284,7 @@ def gate(
         found = run_suite(
             suite,
             lambda: stack.enter_context(open_desk()),
-            keep=None if wants_json() else _MOST_KEPT,
+            keep=None if wants_json() else 100,
             report=None if report is None else files.source(report, limit),
             options=options,
             against=compared_with(parent, first, margin),

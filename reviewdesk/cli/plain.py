@@ -1,11 +1,10 @@
 """Lay a document out as plain text, for people and pipes: no colour, no width."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.views.document import (
     Block,
-    Column,
     Document,
     Facts,
     Flow,
@@ -66,21 +65,16 @@ def _table(one: Table) -> Iterator[str]:
     heads += [one_line(column.title) for column in one.columns[1:]]
     marks = ["", *("" if row.mark is None else row.mark.text for row in one.rows)]
     grid = [heads, *([one_line(cell) for cell in row.cells] for row in one.rows)]
-    below = [(), *(row.below for row in one.rows)]
-    for mark, line, quotes in zip(marks, _aligned(grid, one.columns), below, strict=True):
-        yield (f"{mark:2}" if one.marked else "") + line
-        for quote in quotes:
-            yield from _lines(quote)
-
-
-def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterator[str]:
     sizes = [
         max(column.width, *map(len, cells))
-        for column, cells in zip(columns, zip(*grid, strict=True), strict=True)
+        for column, cells in zip(one.columns, zip(*grid, strict=True), strict=True)
     ]
-    for row in grid:
+    below = [(), *(row.below for row in one.rows)]
+    for mark, row, quotes in zip(marks, grid, below, strict=True):
         cells = (
             cell.rjust(size) if column.right else cell.ljust(size)
-            for cell, size, column in zip(row, sizes, columns, strict=True)
+            for cell, size, column in zip(row, sizes, one.columns, strict=True)
         )
-        yield "  ".join(cells).rstrip()
+        yield (f"{mark:2}" if one.marked else "") + "  ".join(cells).rstrip()
+        for quote in quotes:
+            yield from _lines(quote)

@@ -24,8 +24,6 @@ from reviewdesk.domain.tags import reviewer_name
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
 
-_EXTRA = "Install it: pip install 'reviewdesk[web]'."
-
 
 @click.command(epilog="Example: reviewdesk serve --run support-bot")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -73,7 +71,8 @@ def serve(
         from reviewdesk.web.access import SignOn, Site, is_loopback, public_origin
         from reviewdesk.web.server import Offer, serve
     except ModuleNotFoundError as error:
-        raise UsageError(f"serve needs {error.name}, which is not installed", _EXTRA) from None
+        problem = f"serve needs {error.name}, which is not installed"
+        raise UsageError(problem, "Install it: pip install 'reviewdesk[web]'.") from None
     origins = tuple(map(public_origin, public))
     sign_on = SignOn.of(trust_header, proxies)
 

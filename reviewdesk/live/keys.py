@@ -29,9 +29,6 @@ LONG: Final = 64 * 1024
 """The length from which a text with a key is hidden as a whole. No juror writes this much, and a
 hostile one must not use up the time of the others."""
 
-_ROUNDS: Final = 4
-"""The most layers of escapes that are undone."""
-
 _NOISE: Final = b"\\;=\0\r\n"
 """Bytes that escapes leave behind, that break lines, or that UTF-16 puts between letters."""
 
@@ -86,7 +83,7 @@ class Redactor:
     def _is_in(self, text: str) -> bool:
         """Return True if a text holds a key; each round undoes one layer of escapes."""
         data = text.encode("utf-8", "surrogatepass").lower()
-        for _ in range(_ROUNDS):
+        for _ in range(4):
             if any(form in data for form in self._forms):
                 return True
             if b"&" in data and data.count(b"&#") > _REFERENCES:

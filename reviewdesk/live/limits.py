@@ -338,15 +338,8 @@ _REFUSALS: Final = frozenset({"unauthorized", "spent_credit", "forbidden", "not_
 CONCURRENCY = 16
 """The default number of calls that are open at once."""
 
-MAX_WAIT: Final = 600.0
-"""Seconds that a model may be paused before its jurors are set aside, unless the user sets
-others."""
-
 SHARED = ModelLimits(SystemClock())
 """The limits of all calls of this process that use the system's clock."""
-
-NOTICEABLE = 10.0
-"""The least seconds of a pause that is reported."""
 
 
 class RunLimits(Struct, frozen=True):
@@ -445,7 +438,7 @@ class CallSession:
         self.per_host = limits.per_host or limits.concurrency
         self.noted = noted
         self._deadline = limits.deadline
-        self._max_wait = MAX_WAIT if limits.max_wait is None else limits.max_wait
+        self._max_wait = 600.0 if limits.max_wait is None else limits.max_wait
         self._limits = SHARED if isinstance(self.clock, SystemClock) else ModelLimits(self.clock)
         self._states: dict[tuple[str, str, Endpoint], JurorState] = {}
         self._began = self.clock.monotonic()
@@ -530,7 +523,7 @@ class CallSession:
     def paused(self, state: JurorState, seconds: float) -> None:
         """Report a pause that a person would notice."""
         pause = state.limit.pause()
-        if pause is not None and NOTICEABLE <= seconds <= self._max_wait + TICK:
+        if pause is not None and 10 <= seconds <= self._max_wait + TICK:
             why = "answers 429" if pause.reason == REFUSED else "has spent its budget"
             self.noted(f"{pause.model} at {state.place.host} {why}: paused for {seconds:.0f} s")
 

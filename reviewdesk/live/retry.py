@@ -18,9 +18,6 @@ _PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
 _RETRY_DELAY: Final = re.compile(r'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 """The form in which Google's endpoints state a wait, in the error itself."""
 
-PROXIED: Final = "llm_provider-"
-"""The prefix that LiteLLM's proxy adds to the names of the vendor's headers."""
-
 _EPOCH: Final = 1e9
 """A reset above this many seconds is a point in time, in seconds or milliseconds since 1970."""
 
@@ -40,7 +37,7 @@ def asked_wait(exchange: Exchange, now: datetime) -> float | None:
     then the budgets that a 429 shows as spent. LiteLLM's proxy prefixes the vendor's headers.
     """
     named = []
-    for prefix in ("", PROXIED):
+    for prefix in ("", "llm_provider-"):
         milliseconds = _number(exchange.headers.get(f"{prefix}retry-after-ms", ""))
         seconds = None if milliseconds is None else max(0.0, milliseconds / 1000)
         if seconds is None:
@@ -123,12 +120,7 @@ attempts take after which a juror that never answered stops."""
 FEW: Final = 3
 """Retries of answers that hold no reply."""
 
-FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 8.0
-
-REWORDED: Final = frozenset({400, 404, 422})
-"""Statuses after which a call may be repeated without the part that the endpoint does not support.
-A router answers 404 if no provider of a model supports all parts."""
 
 _NAMES: Final = {
     TEMPERATURE: re.compile(r"\btemperature\b", re.IGNORECASE),
@@ -157,7 +149,7 @@ class Retry(Struct, frozen=True):
 
 def backoff(failures: int, clock: Clock) -> float:
     """Return the random seconds to wait after failures in a row; the bound doubles each time."""
-    bound = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(failures - 1, 10))
+    bound = min(LONGEST_WAIT, 0.5 * 2.0 ** min(failures - 1, 10))
     return bound * (1 + clock.random()) / 2
 
 
@@ -207,7 +199,8 @@ class Trying:
 
 def refused_parameter(exchange: Exchange, sent: frozenset[str]) -> str | None:
     """Return the optional part that the endpoint's error says it does not support, or ``None``."""
-    if exchange.status not in REWORDED:
+    # A router answers 404 if no provider of a model supports all parts.
+    if exchange.status not in {400, 404, 422}:
         return None
     error = stated_error(exchange.body)
     if exchange.status == 404 and "no endpoints found" not in error.message.lower():

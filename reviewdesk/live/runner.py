@@ -31,9 +31,6 @@ from reviewdesk.live.wires.requests import (
     request,
 )
 
-_SAID: Final = frozenset({STRUCTURE, TEMPERATURE})
-"""The parts whose absence an exchange states; a token limit under its other name is not absent."""
-
 MAX_REFUSAL: Final = 64 * 1024
 """The most characters kept of a body that is not a successful reply."""
 
@@ -47,9 +44,6 @@ which one model is slower than the others."""
 
 FEW_WAITING: Final = 500
 """Calls that may wait while every juror so far has some; then further cases do not help."""
-
-LOOK: Final = 1.0
-"""Seconds between two looks at a long pause, so that a person sees the time pass."""
 
 T = TypeVar("T")
 Drawn: TypeAlias = Sequence[tuple[T, Call]]
@@ -122,7 +116,8 @@ class _Job(Generic[T]):
         hidden = asking.redactor
         # Keys are hidden before a text is cut, so that no key is cut in two.
         is_reply = found.status is not None and 200 <= found.status < 300
-        unsent = optional(self.call, state.place) & dropped & _SAID
+        # A token limit under its other name is not absent.
+        unsent = optional(self.call, state.place) & dropped & {STRUCTURE, TEMPERATURE}
         problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
         made = replace(
             found,
@@ -321,7 +316,7 @@ class CallRunner(Generic[T]):
             if jobs and (ends := self.asking.set_aside_at(state)) is not None:
                 due = min(due, ends)
         if self.look is not None and due < math.inf:
-            due = min(due, began + LOOK)
+            due = min(due, began + 1.0)
         if due < self._alarm_at - TICK:
             if self._alarm is not None:
                 self._alarm.cancel()

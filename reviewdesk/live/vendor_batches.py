@@ -44,9 +44,6 @@ TRIES: Final = 4
 
 MAX_ANSWERS: Final = 256_000_000
 
-MAX_PAGES: Final = 50
-"""The most pages of a vendor's list that are searched for a batch."""
-
 UNSURE: Final = "unsure"
 """The kind of a failure after which the vendor may have accepted a batch."""
 
@@ -85,7 +82,7 @@ class BatchClient:
     async def jobs(self) -> AsyncIterator[VendorJob]:
         """Yield the batches of the account, the newest first."""
         query: str | None = self._wire.first_page
-        for number in range(MAX_PAGES):
+        for number in range(50):
             if query is None:
                 return
             found = await self._json(f"{self._wire.jobs}?{query}")
@@ -168,9 +165,6 @@ class BatchStore(ReplyStore, Protocol):
 
 MOST_CALLS: Final = 1000
 
-MOST_BYTES: Final = 15_000_000
-"""The most bytes of a batch, below the 20 MB that Gemini takes in one request."""
-
 SETTLED: Final = 60.0
 """Seconds after which a batch that the vendor does not list counts as never accepted."""
 
@@ -216,7 +210,16 @@ class BatchTransport:
             self._jobs[batch.name] = await self._fetch(batch, call)
         job = None if batch is None else self._jobs[batch.name]
         if batch is None or job is None:
-            await self._collect(call)
+            seat = call.seat
+            size = len(encoded(payload(call, endpoint(call.juror)))) + 200
+            # Gemini takes 20 MB in one request.
+            if seat in self._chunks and self._sizes[seat] + size > 15_000_000:
+                await self._submit(seat)
+            calls = self._chunks.setdefault(seat, {})
+            calls[call.key] = call
+            self._sizes[seat] += size
+            if len(calls) == MOST_CALLS:
+                await self._submit(seat)
             return None
         if not job.has_ended:
             self.waiting += 1
@@ -308,17 +311,6 @@ class BatchTransport:
         return next((job for job in candidates if not job.has_ended), None)
 
     # Submitting
-
-    async def _collect(self, call: Call) -> None:
-        seat = call.seat
-        size = len(encoded(payload(call, endpoint(call.juror)))) + 200
-        if seat in self._chunks and self._sizes[seat] + size > MOST_BYTES:
-            await self._submit(seat)
-        calls = self._chunks.setdefault(seat, {})
-        calls[call.key] = call
-        self._sizes[seat] += size
-        if len(calls) == MOST_CALLS:
-            await self._submit(seat)
 
     async def _submit(self, seat: int) -> None:
         calls = list(self._chunks.pop(seat).values())

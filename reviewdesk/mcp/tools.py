@@ -21,8 +21,6 @@ MOST = 60_000
 LONGEST_TEXT = 4_000
 """The limit of each text in a larger result; a text requested alone may fill the result."""
 _NUMBER = 10
-_MOST_FINDINGS = 100
-"""The most findings of each status that are kept for an entry of a suite."""
 
 RunName = Annotated[
     str | None, Field(description="A run's name or a prefix of its hash; else the run used last.")
@@ -147,7 +145,7 @@ class DeskTools:
             found = run_suite(
                 str(path),
                 lambda: desk,
-                keep=_MOST_FINDINGS,
+                keep=100,
                 report=None if new is None else files.source(str(new)),
             )
         return _page(figures.suite(found), at, offset)

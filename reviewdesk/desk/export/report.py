@@ -30,7 +30,6 @@ from reviewdesk.views.overview import RunOverview
 
 Progress = Callable[[float, int], bool]
 """Takes the share and the number of verdicts so far; returning ``False`` cancels."""
-_PROGRESS_STEP = 100
 _POLICY = frozenset({"threshold", "quorum", "strategy"})
 
 
@@ -52,7 +51,7 @@ def report(
             if made:
                 body["reruns"] = [*(body.get("reruns") or []), *map(json.loads, made)]
             yield fitting(body)
-            is_due = done % _PROGRESS_STEP == 0 or done == run.verdicts
+            is_due = done % 100 == 0 or done == run.verdicts
             if is_due and progress is not None and not progress(done / run.verdicts, done):
                 raise Cancelled("the export was cancelled; nothing was kept")
 
@@ -73,21 +72,13 @@ def header_of(conn: Connection, run: Run) -> dict[str, Any]:
     return {**header, "meta": {**meta, "reviewdesk": {**own, "set_by_you": set_by_you}}}
 
 
-MOST_WRONG = 15
-"""The most verdicts contradicted by labels that an overview names, the surest first."""
-MOST_FIRST = 10
-"""The most verdicts without labels that it names: those to label first."""
-MOST_FLAGGED = 200
-"""The most flagged verdicts on a page that is not full, besides those it names."""
-
-
 def html(
     desk: Desk, run: Run, *, full: bool = False, progress: Progress | None = None
 ) -> Iterator[str]:
     """Yield the pieces of one self-contained HTML file; ``full`` adds all that is not flagged."""
     found = run_overview(desk, run)
     named = [row.key for row in found.named]
-    most = MOST_LISTED if full else min(MOST_FLAGGED, run.flagged)
+    most = MOST_LISTED if full else min(200, run.flagged)
     others = [key for key in verdicts.first_keys(desk.conn, run, most) if key not in {*named}]
     keys = [*named, *others]
     flips = flips_of_run(desk, run)
@@ -141,7 +132,7 @@ def run_overview(desk: Desk, run: Run) -> RunOverview:
         calibration=page,
         jurors=measures.names(desk.conn, run.key),
         labellers=tuple(reviewers.labellers(desk.conn, run.key)),
-        wrong=tuple(map(desk.item, wrong[:MOST_WRONG])),
-        first=tuple(desk.rows(first[:MOST_FIRST])),
+        wrong=tuple(map(desk.item, wrong[:15])),
+        first=tuple(desk.rows(first[:10])),
         written_at=desk.at(),
     )

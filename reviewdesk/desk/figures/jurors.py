@@ -67,9 +67,6 @@ def _run_labels(desk: Desk, run: Run) -> Labels:
     return Labels.of(range(first, first + len(strata)), strata, labelled(desk, run))
 
 
-_MOST_VOLATILE = 20
-
-
 def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     """Compute the jurors page of a run; ``worth`` tries every smaller panel, in seconds."""
     from reviewdesk.domain.jurors import drift, strata
@@ -96,7 +93,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         drawn, contest = strata.juror_rates(now, labels, strata.lone_dissents(now, trims))
         failed = now.key[now.failed.any(axis=0)].tolist()
         seats = drift.seats(now, figures.unparsed(desk.conn, failed))
-        keys, repeated = figures.moving(desk.conn, run.key, _MOST_VOLATILE)
+        keys, repeated = figures.moving(desk.conn, run.key, 20)
         found = groupby(figures.repeated(desk.conn, run.key, keys), lambda row: row[:2])
         every = (volatile(key, name, [row[2:] for row in rows]) for (key, name), rows in found)
         cases = [case for case in every if case]
@@ -124,7 +121,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         )
         for (name, one), weight in zip(seats.items(), weights, strict=True)
     ]
-    costs = figures.costs(desk.conn, now.key[:_PRICED].tolist()) if worth else None
+    costs = figures.costs(desk.conn, now.key[:500].tolist()) if worth else None
     return JurorsPage(
         jurors=tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))),
         labels=len(voted),
@@ -140,15 +137,11 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     )
 
 
-_MOST_READ = 100_000
-"""The most verdicts of the newest runs that are compared over runs: a second's work."""
-
-
 def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
     """Compare each run with earlier runs of the same jurors, among the newest 100,000 verdicts."""
     found: dict[tuple[str, ...], list[RunMeans]] = {}
     made = {}
-    left = _MOST_READ
+    left = 100_000  # a second's work
     whole = [one for one in desk.runs() if one.whole == one.verdicts]
     chosen = []
     for run in sorted(whole, key=_run_time, reverse=True):
@@ -220,10 +213,6 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
     position = position_probe(votes)
     made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]
     return (*made_of, *([] if position is None else [position]))
-
-
-_PRICED = 500
-"""The verdicts from whose ballots prices are read."""
 
 
 def _run_time(run: Run) -> tuple[str, int]:

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow
 
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
-_UNFLAGGED_STRATA = {*STRATA[FIRST_REST:]}
 UNEVEN = "the rows have weights, and the interval needs raw counts"
 UNDECIDED = "not every row says what the judge decided, so there is no confusion"
-SAME_RUN = "the labels are of this run: calibrate it without a file"
 NO_RUN = "the judge decided nothing in this run"
 
 
@@ -118,7 +116,7 @@ def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
         and all(row.facts.get("selection") == "draw" for row in kept)
         and named <= {*STRATA}
         and bool(
-            named & _UNFLAGGED_STRATA
+            named & {*STRATA[FIRST_REST:]}
             or (contents and all(one.stratum < FIRST_REST for one in contents))
         )
     )
@@ -165,7 +163,7 @@ def file_page(file: FileRows, over: tuple[str, int, int] | None = None) -> FileP
     if over is None:
         reason = OF_ITSELF
     elif any(row.facts.get("run") == run for row in file.kept):
-        reason = SAME_RUN
+        reason = "the labels are of this run: calibrate it without a file"
     elif not decided:
         reason = NO_RUN
     elif len(cells) < len(("tp", "fn", "tn", "fp")):

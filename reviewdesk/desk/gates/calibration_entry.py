@@ -53,10 +53,9 @@ from reviewdesk.views.queue import said
 from reviewdesk.views.words import DESIGNS
 
 OTHER_SET = "reliability of another set"
-ALONE = "no report was read: --report FILE checks a panel by them"
-INDEPENDENCE = "independence unknown"
-BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
+ALONE = "no report was read: --report FILE checks a panel by them"
+BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 UNEVEN = "the rows have weights and were not drawn from a run: give reliability"
 NO_BAND = (
     "the accuracy of the run is not known, or no items drawn for it (open --double) have two "
@@ -328,7 +327,7 @@ def _doubts(
     return (
         *(() if found.representative else (DESIGNS[found.calibration.design],)),
         *(found.joined.doubts if found.joined else ()),
-        *(() if found.independent else (INDEPENDENCE,)),
+        *(() if found.independent else ("independence unknown",)),
         *((OTHER_SET,) if other else ()),
         *unknown,
         *(() if gate.by_default else unproven),

@@ -62,12 +62,9 @@ CHANGES = (
 STRATEGIES = ("quorum", "majority", "unanimous", "mean", "median", "trimmed_mean")
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 QUORUMS = ("1/2", "2/3", "3/4", "1")
-MOST_SHOWN = 20
-"""The wrong items that a draft shows as comments."""
 _MOST_OFFERED = 8
 _SHORT = 300
 """The most characters of a text of an example."""
-_EACH = 2
 _SUFFIXES = (".yaml", ".yml", ".toml")
 _MARK = "# The wrong items of the tuning half follow. All from here on is left out of the file."
 _OF_MODEL = ("base_url", "api_key_env", "api_key", "price", "extra", "deployment", "api_version")
@@ -165,7 +162,7 @@ def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
     if not plain.get("rubric"):
         lines.append("# The cases have rubrics of their own; edit the jurors' prompts.")
     lines += [plain_text(plain).rstrip(), "", _MARK]
-    shown = labels.wrong[:MOST_SHOWN]
+    shown = labels.wrong[:20]
     stored = store.bodies(desk.conn, shown)
     for one in shown:
         said, due = ("pass", "fail") if one.decided else ("fail", "pass")
@@ -273,7 +270,7 @@ def exemplars(
         texts = [str(body.get(name) or "") for name in ("input", "output")]
         is_plain = not any(passages(text) or len(text) > _SHORT for text in texts)
         mine = chosen[one.should_pass]
-        if is_plain and texts[1] and one.group not in groups and len(mine) < _EACH:
+        if is_plain and texts[1] and one.group not in groups and len(mine) < 2:
             mine.append((one, body))
             groups.add(one.group)
     each = min(map(len, chosen.values()))

@@ -23,11 +23,6 @@ from reviewdesk.store import figures, improve, verdicts
 from reviewdesk.views.queue import waits
 from reviewdesk.views.words import DESIGNS, plural
 
-RowMaker = Callable[
-    [LabelledRow, dict[str, Any], tuple[float | None, bool | None, float | None] | None],
-    dict[str, Any],
-]
-
 
 class ExportedRows(Struct, frozen=True):
     """Rows to write, with their confidence source, their design, and warnings for the user."""
@@ -213,7 +208,9 @@ def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
     return make_rows(labelled, figures.run_figures(desk.conn, run.key), source)
 
 
-def _row_maker(desk: Desk, run: Run, made: LabelledRows) -> tuple[RowMaker, dict[str, Any] | None]:
+def _row_maker(
+    desk: Desk, run: Run, made: LabelledRows
+) -> tuple[Callable[..., dict[str, Any]], dict[str, Any] | None]:
     """Return a function that writes a label in full, and the question as a suite states it."""
     asked = question(desk, run)
     items = {} if asked is None else given(desk, run, asked)

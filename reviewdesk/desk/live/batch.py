@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -60,8 +60,6 @@ from reviewdesk.reports.panels.cases_file import open_cases, read_cases
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.version import __version__
 from reviewdesk.views.json.review import shape
-
-_GO_ON: Final = "Continue with --resume."
 
 
 class Order(RunLimits, frozen=True, kw_only=True):
@@ -119,7 +117,7 @@ def judge_cases(
         try:
             return asyncio.run(run.ask())
         except KeyboardInterrupt:
-            raise Cancelled(f"stopped: {run.came}", _GO_ON) from None
+            raise Cancelled(f"stopped: {run.came}", "Continue with --resume.") from None
 
 
 def preview(

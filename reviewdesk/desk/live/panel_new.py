@@ -51,8 +51,6 @@ PROBE: Final = Case(
 )
 """The case that a probe asks each juror about."""
 
-PROBE_SECONDS: Final = 60.0
-
 _CLAUDE_VERSION = re.compile(r"^(claude-[a-z]+-\d+)-(\d{1,2})(?=$|-)")
 
 
@@ -248,9 +246,7 @@ async def probe(
 
 
 def _quick(spec: PanelSpec) -> PanelSpec:
-    jurors = (
-        dataclasses.replace(one, timeout=min(one.timeout, PROBE_SECONDS)) for one in spec.jurors
-    )
+    jurors = (dataclasses.replace(one, timeout=min(one.timeout, 60.0)) for one in spec.jurors)
     return dataclasses.replace(spec, jurors=tuple(jurors))
 
 

@@ -48,10 +48,6 @@ from reviewdesk.store.events import NewEvent
 JURORS = "@jurors"
 """The name of the panel made of the report's jurors; other names are paths of files."""
 
-HELD = 50
-"""The most verdicts whose calls are held between consent and sending; those of others are made
-again, with other nonces."""
-
 _TOGETHER = 500
 """The most plans that one transaction writes."""
 
@@ -238,7 +234,7 @@ def survey(
         keys.append(key)
         panels[one.seats.panel.name] = None
         contracts.add(one.contract_before)
-        if len(made) < HELD:
+        if len(made) < 50:  # the calls of others are made again, with other nonces
             made[key] = one
         stored |= begun.answers.keys()
     if problem is not None and not keys:

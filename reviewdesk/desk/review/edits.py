@@ -120,9 +120,6 @@ def note(key: int, text: str, added: str | None = None) -> Edit:
     return Edit("note", key, {"note": text} if added is None else {"note": text, "added": added})
 
 
-_FIND = {"undo": events.next_undo, "redo": events.next_redo}
-
-
 class Turn(Struct, frozen=True):
     """An undo or redo of the reviewer's newest action; ``facts`` are kept in its event."""
 
@@ -132,7 +129,8 @@ class Turn(Struct, frozen=True):
     def __call__(self, desk: OpenFile) -> Event | None:
         """Undo or redo it, or its import's first batch; ``None`` if there is nothing."""
         with writing(desk.conn):
-            action = _FIND[self.kind](desk.conn, desk.reviewer)
+            find = events.next_undo if self.kind == "undo" else events.next_redo
+            action = find(desk.conn, desk.reviewer)
             return None if action is None else _turn(desk, self.kind, action, self.facts)
 
     def fits(self, desk: OpenFile, last: str, keys: frozenset[str]) -> bool:

@@ -60,8 +60,6 @@ def _kept(desk: OpenFile, name: str, given: float | None) -> object:
 _TELL = frozenset({"label", "repeat", "defer", "note", "tags", "mark"})
 """The kinds of a reviewer's events that do not change what is withheld from the reviewer,
 unless their item is withheld."""
-_MANY = 500
-"""If the log touched more contents than this, all of them are read again."""
 
 
 def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld:
@@ -116,7 +114,7 @@ class WithheldLabels:
         if self._current and desk.still and double == self._double:
             return Withheld(desk.reviewer, self._waiting, self._others)
         if self.seen is not None and double == self._double:
-            found = touched(desk.conn, self.seen, _MANY, desk.reviewer)
+            found = touched(desk.conn, self.seen, 500, desk.reviewer)
         if found is None:
             self.seen = head(desk.conn)
             self._double = double

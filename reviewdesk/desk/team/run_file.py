@@ -24,16 +24,10 @@ from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
 _SCHEMA = "reviewdesk.run/1"
 NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.jsonl\.gz")
 """The name of a file: the hash of its run, and the sha256 of its bytes."""
-_SMALL = 1 << 26
-_DENSEST = 400
-"""The bytes any file may unpack to, or this many times its size; reports reach a quarter of it."""
 _MARK = _SCHEMA.partition("/")[0] + "/"
-_LINE = 1 << 26
-_LEVEL = 6
 MOST = 1 << 30
 """The most bytes of such a file, and of what is in it."""
 UPDATE = "Update reviewdesk."
-_UNLIKE = "is not the run that a desk wrote of in its chain"
 _BLOCK = 1 << 20
 AGAIN = "Delete it; a desk that has the run writes it again at its next sync."
 
@@ -55,7 +49,7 @@ def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
         **({} if run.by_verdict else {"drawn": "contents"}),
     }
     header = {"schema": "reviewdesk.report/1", **run.header}
-    with gzip.GzipFile("", "wb", _LEVEL, out, mtime=0) as packed:
+    with gzip.GzipFile("", "wb", 6, out, mtime=0) as packed:
         for line in (about, header):
             packed.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         for text, _ in verdicts.bodies(desk.conn, run):
@@ -110,7 +104,8 @@ def read_run(desk: Desk, name: str, packed: BinaryIO, progress: ProgressCall) ->
                     alike = all(given) and ours["tags"] == theirs.get("tags")
                 if alike:
                     return
-            raise ReportError(name, "", _UNLIKE, AGAIN)
+            unlike = "is not the run that a desk wrote of in its chain"
+            raise ReportError(name, "", unlike, AGAIN)
 
         # The remains of a load by others are never continued, because its bodies may differ.
         return write_new(desk, new, secrets.token_hex(8), read, progress, accept)[0]
@@ -131,11 +126,12 @@ def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
 
     size = 0
     packed_size = packed.seek(0, os.SEEK_END)
-    most = min(MOST, max(_SMALL, _DENSEST * packed_size))
+    # Reports unpack to at most a hundred times their size.
+    most = min(MOST, max(1 << 26, 400 * packed_size))
     packed.seek(0)
     try:
         with gzip.GzipFile("", "rb", fileobj=packed) as inside, path.open("wb") as out:
-            first = inside.readline(_LINE)
+            first = inside.readline(1 << 26)
             while block := inside.read(_BLOCK):
                 size += len(block)
                 if size > most:

@@ -24,9 +24,6 @@ from reviewdesk.domain.verdict import canonical_json
 KIND = "improve"
 """The kind of the events of splits, tries and adoptions."""
 
-MOST_JUDGED = 500
-"""The most cases of the tuning half on which changes of the rule are tried."""
-
 LEVEL = 0.025
 """The one-sided level of the first try on a holdout; each further one has half of the last."""
 
@@ -235,7 +232,7 @@ class SplitLabels(Struct, frozen=True):
     @property
     def judged(self) -> Sequence[LabelledCase]:
         """The cases of the tuning half on which changes of the rule are tried."""
-        return self.tuning[:MOST_JUDGED]
+        return self.tuning[:500]
 
     @property
     def asked(self) -> tuple[LabelledCase, ...]:

@@ -51,10 +51,6 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
 
 ITEM_BYTES = 4000
 """The bytes of the case that costs assume: about 600 words with rubric, input and response."""
-_ANSWER_TOKENS = 300
-"""The tokens of a typical reply: two or three sentences in JSON."""
-_THOUGHT_TOKENS = 1000
-"""The tokens that a thinking model is assumed to spend on a case before it replies."""
 
 
 class PanelPlace(Struct, frozen=True):
@@ -146,8 +142,8 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
         prompt = render(juror.system_prompt, juror.prompt, slots, "0" * 32)
         sent = ITEM_BYTES + len(prompt.system.encode()) + len(prompt.user.encode())
         worst.append(juror.price.cost(sent, juror.max_tokens))
-        thoughts = _THOUGHT_TOKENS if thinks(juror.model, juror.extra) else 0
-        answer = min(_ANSWER_TOKENS + thoughts, juror.max_tokens)
+        # Two or three sentences in JSON, after what a thinking model is assumed to think.
+        answer = min(1300 if thinks(juror.model, juror.extra) else 300, juror.max_tokens)
         # A token has about four bytes.
         typical.append(juror.price.cost(-(-sent // 4), answer))
     return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))

@@ -124,9 +124,6 @@ def likely_vendor(model: str) -> str | None:
     return found.name if found is not None and found.name in VENDORS else None
 
 
-CACHE_WRITE = 1.25
-"""The cost of a token that is written to a vendor's cache, in tokens of input, at the vendors that
-count such tokens (Anthropic and OpenAI)."""
 BATCH_SHARE = 0.5
 """The cost of a call in a vendor's batch, as a share of the usual price."""
 
@@ -155,7 +152,8 @@ class Price(Struct, frozen=True):
         A token is at least one byte, so the bytes sent and the token limit give the highest cost.
         """
         rest = max(0, tokens_in - cached - written)
-        read = (rest + CACHE_WRITE * written) * self.input
+        # Anthropic and OpenAI charge more for tokens that are written to the cache.
+        read = (rest + 1.25 * written) * self.input
         read += cached * (self.input if self.cached is None else self.cached)
         return (read + tokens_out * self.output) / 1_000_000
 

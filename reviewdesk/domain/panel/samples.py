@@ -16,7 +16,6 @@ from reviewdesk.domain.verdict import CanonicalBallot, Free, answer, folded, num
 Choice = bool | str | None
 """The choice in one answer: a vote, else a label in lower case, else ``None`` for an abstention."""
 
-_SUMS = ("tokens_in", "tokens_out", "cost_usd")
 _SEAT = (
     "id", "kind", "model", "vendor", "role", "weight", "temperature", "prompt_sha256",
     "not_applied",
@@ -45,7 +44,9 @@ def one_ballot(
     else:
         first = next(one for one in samples if _failed(one))
         made = {key: value for key, value in first.items() if key != "swapped"}
-    made |= summed(samples)
+    for key in ("tokens_in", "tokens_out", "cost_usd"):
+        known = [value for one in samples if (value := number(one.get(key))) is not None]
+        made |= {key: sum(known) if key == "cost_usd" else int(sum(known))} if known else {}
     if unapplied := sorted({name for one in samples for name in one.get("not_applied") or ()}):
         made["not_applied"] = unapplied
     if seat.get("meta"):
@@ -55,14 +56,6 @@ def one_ballot(
 
 def sample(ballot: Mapping[str, Any]) -> Free:
     return {key: value for key, value in ballot.items() if key not in (*_SEAT, "meta")}
-
-
-def summed(samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    made: dict[str, float] = {}
-    for key in _SUMS:
-        known = [value for one in samples if (value := number(one.get(key))) is not None]
-        made |= {key: sum(known) if key == "cost_usd" else int(sum(known))} if known else {}
-    return made
 
 
 def _agreed(

@@ -19,8 +19,6 @@ from reviewdesk.domain.verdict import (
     without_nulls,
 )
 
-RULE_VERSION = "reviewdesk/1"
-
 
 def verdict_body(
     case: Case,
@@ -67,7 +65,7 @@ def verdict_body(
             "dropped_low": [names[seat] for seat in found.trim.low],
             "dropped_high": [names[seat] for seat in found.trim.high],
             "degraded": bool(found.degraded),
-            "rule_version": RULE_VERSION,
+            "rule_version": "reviewdesk/1",
         }
     stated = pair.metric is not None and not stopped
     made = {

@@ -22,8 +22,6 @@ from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE
 
 MAX_BYTES = 64 * 1024
 MAX_STARTS = 64
-MAX_LABEL = 200
-"""The most characters of a verdict's word; anything longer is not a word."""
 
 WORD_KEYS = ("verdict", "kind", "label")
 REASON_KEYS = ("reason", "reasoning", "rationale")
@@ -237,7 +235,7 @@ def _stated(verdict: dict[str, Any], key: str, kind: type[K], noun: str) -> K | 
 def _word(verdict: dict[str, Any]) -> str | None:
     given = [_stated(verdict, key, str, "text") for key in WORD_KEYS]
     words = [word.strip() for word in given if word is not None]
-    if not all(words) or any(len(word) > MAX_LABEL for word in words):
+    if not all(words) or any(len(word) > 200 for word in words):
         raise UnreadableReply("not_a_verdict", "the verdict is not a word")
     if len(set(map(folded, words))) > 1:
         listed = " and ".join(show_line(word, 40) for word in words)
@@ -286,10 +284,6 @@ def _declared(
             "contradiction", f"the label is {show_line(label, 40)}, and pass is {shown}"
         )
     return label, voted, False
-
-
-_CUT = {"empty", "truncated", "no_object", "not_json"}
-"""The problems that the token limit may have caused."""
 
 
 def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> CanonicalBallot | None:
@@ -355,7 +349,7 @@ def _reply_ballot(
         kind = answer.kind
         message = answer.message
         status = Status.EMPTY if kind == "empty" else Status.PARSE_FAIL
-        if found.cut and kind in _CUT:
+        if found.cut and kind in {"empty", "truncated", "no_object", "not_json"}:
             status = Status.PARSE_FAIL
             kind = "truncated"
             message += f": it was cut off at {call.juror.max_tokens} tokens"

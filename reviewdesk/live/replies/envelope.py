@@ -18,7 +18,6 @@ MAX_TOLD: Final = 300
 MAX_READ: Final = 10_000
 """The most characters of an endpoint's message that are searched for a reason."""
 
-LENGTH: Final = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
 FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 
 
@@ -237,7 +236,7 @@ def _envelope(found: Mapping[str, Any], first: Any, places: AnswerPlaces) -> Env
         cached=cached,
         written=min(count_at(usage, places.written) or 0, (read or 0) - cached),
         thoughts=min(count_at(usage, places.thoughts) or 0, said or 0),
-        cut=stop.lower() in LENGTH,
+        cut=stop.lower() in {"length", "max_tokens", "model_context_window_exceeded"},
         refusal=text_at(first, "message.refusal") or (filtered and (text.strip() or filtered)),
     )
 

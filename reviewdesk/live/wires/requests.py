@@ -22,8 +22,6 @@ OTHER_NAME: Final = {"max_tokens": "max_completion_tokens", "max_completion_toke
 NONCE: Final = "<nonce>"
 """Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""
 
-ANTHROPIC_VERSION: Final = "2023-06-01"
-
 
 def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) -> dict[str, Any]:
     """Return the body of a request, without the parts its endpoint refused. It holds no key."""
@@ -74,7 +72,7 @@ def headers_for(place: Endpoint, key: Key, key_header: str = "") -> dict[str, st
         **key.headers,
     }
     if place.wire is Wire.MESSAGES:
-        headers.setdefault("anthropic-version", ANTHROPIC_VERSION)
+        headers.setdefault("anthropic-version", "2023-06-01")
     name = key_header or place.key_header
     if key.value:
         headers[name] = f"Bearer {key.value}" if name == "authorization" else key.value

@@ -30,8 +30,6 @@ _ONE: Final = httpx.Limits(max_connections=1, keepalive_expiry=30.0)
 _BUDGET: Final = re.compile(r"[a-z-]{0,20}ratelimit[a-z-]{0,40}")
 """Headers that state the rest of a budget, and when it is refilled."""
 
-_MOST_BUDGETS: Final = 16
-
 
 class HttpTransport:
     """Sends requests over kept connections; the caller keeps the time, redirects are ignored."""
@@ -122,7 +120,7 @@ async def _answer(connection: httpx.AsyncHTTPTransport, sent: httpx.Request, mos
             raise too_large
         if not unzip.eof:
             raise TransportError("reset", "the compressed answer breaks off")
-    budgets = [name for name in answer.headers if _BUDGET.fullmatch(name)][:_MOST_BUDGETS]
+    budgets = [name for name in answer.headers if _BUDGET.fullmatch(name)][:16]
     names = (*KEPT_HEADERS, *budgets)
     kept = {name: answer.headers[name] for name in names if name in answer.headers}
     return Response(answer.status_code, kept, body)
