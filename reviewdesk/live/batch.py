@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import aclosing, suppress
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from reviewdesk.live.wires.batches import is_batched
 from reviewdesk.live.wires.endpoints import Endpoint, address_text, endpoint, proxy_for
 from reviewdesk.live.wires.requests import hashed, payload
 
-_LARGEST: Final = 4_000_000
+_LARGEST = 4_000_000
 
 
 class ReplyCache:

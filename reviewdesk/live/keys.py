@@ -13,26 +13,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from threading import Lock
-from typing import Final
 
 from reviewdesk.domain.masked_keys import MaskedKeys
 from reviewdesk.domain.panel.juror import VENDORS, Juror
 from reviewdesk.live.wires.endpoints import Endpoint
 
-HIDDEN: Final = "[key]"
+HIDDEN = "[key]"
 
-SHORTEST: Final = 8
+SHORTEST = 8
 """The shortest key that is hidden; a shorter one is a local server's placeholder, often a plain
 word."""
 
-LONG: Final = 64 * 1024
+LONG = 64 * 1024
 """The length from which a text with a key is hidden as a whole. No juror writes this much, and a
 hostile one must not use up the time of the others."""
 
-_NOISE: Final = b"\\;=\0\r\n"
+_NOISE = b"\\;=\0\r\n"
 """Bytes that escapes leave behind, that break lines, or that UTF-16 puts between letters."""
 
-_REFERENCES: Final = LONG // 4
+_REFERENCES = LONG // 4
 """The most numeric HTML references that are decoded, as they take the longest. A text with more is
 hidden unread, because only a hostile text has so many."""
 
@@ -140,11 +139,11 @@ def _encoded_forms(key: str) -> list[str]:
     return list(dict.fromkeys(forms))
 
 
-SECONDS: Final = 30
+SECONDS = 30
 """How long a command may take; a password manager may ask for a passphrase in a window."""
 
-MARK: Final = "@"
-UNKNOWN: Final = "is not in the api keys of your settings"
+MARK = "@"
+UNKNOWN = "is not in the api keys of your settings"
 
 
 class KeyReferenceError(KeyError):
@@ -238,7 +237,7 @@ class KeyEnvironment(Mapping[str, str]):
         return found
 
 
-PROCESS: Final = KeyEnvironment(os.environ)
+PROCESS = KeyEnvironment(os.environ)
 """The environment of this process; ``refer`` adds the references of the user's settings."""
 
 

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import RLock
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +31,7 @@ from reviewdesk.live.retry import DEADLINE, UNREACHABLE, asked_wait, backoff, bu
 from reviewdesk.live.wires.endpoints import Endpoint, endpoint
 from reviewdesk.live.wires.requests import encoded, payload
 
-_UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
+_UNSENT = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
 """Kinds of failure in which the request never reached an endpoint."""
 
 
@@ -123,16 +122,16 @@ class Meter:
             self._freed.notify_all()
 
 
-MINUTE: Final = 60.5
+MINUTE = 60.5
 """Seconds that a request counts towards ``rpm`` and ``tpm``; the half second is for the network,
 which may deliver a late request and the first of the next minute closer together than they were
 sent."""
 
-TICK: Final = 1e-6
+TICK = 1e-6
 """Seconds too short to wait for; the error of the sum of two times is smaller."""
 
-REFUSED: Final = "429"
-SPENT: Final = "spent budget"
+REFUSED = "429"
+SPENT = "spent budget"
 """The reasons of a pause: a refusal, or an answer whose headers show a spent budget."""
 
 
@@ -325,14 +324,14 @@ class SystemClock:
         return random.random()  # noqa: S311 - it spreads retries
 
 
-ALIKE: Final = 5
+ALIKE = 5
 """Refusals of the same kind (key, credit or model) in a row after which a juror stops."""
 
-ATTEMPTS: Final = 10
+ATTEMPTS = 10
 """Failed attempts in a row after which a juror that has never answered stops."""
 
-_DOWN: Final = frozenset({Retryable.YES, Retryable.UNREACHABLE})
-_REFUSALS: Final = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
+_DOWN = frozenset({Retryable.YES, Retryable.UNREACHABLE})
+_REFUSALS = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
 
 
 CONCURRENCY = 16

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import product
-from typing import Final, Protocol, TypeAlias
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -17,13 +17,13 @@ from reviewdesk.domain.panel.prompt import Prompt, fresh_nonce, render, swapped_
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.values import LabelRules
 
-MAX_BODY: Final = 2_000_000
+MAX_BODY = 2_000_000
 """The most bytes of the body of a reply."""
 
-BATCH_HEADER: Final = "reviewdesk-batch"
+BATCH_HEADER = "reviewdesk-batch"
 """The header of a stored exchange that names the vendor's batch that returned it."""
 
-CACHE_HEADER: Final = "reviewdesk-cached"
+CACHE_HEADER = "reviewdesk-cached"
 """The header of a stored exchange that an earlier run made and this run did not pay for."""
 
 
@@ -88,7 +88,7 @@ class Exchange(Struct, frozen=True):
         return CACHE_HEADER in self.headers
 
 
-Keep: TypeAlias = Callable[[Call, Exchange], None]
+Keep = Callable[[Call, Exchange], None]
 """A callback that stores an exchange; the ballot is made only after it has returned."""
 
 

@@ -5,7 +5,6 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
 
 from msgspec import Struct
 
@@ -13,12 +12,12 @@ from reviewdesk.live.records import Clock, Exchange
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, stated_error
 from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE, TOKENS
 
-_UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
-_RETRY_DELAY: Final = re.compile(r'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
+_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
+_RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 """The form in which Google's endpoints state a wait, in the error itself."""
 
-_EPOCH: Final = 1e9
+_EPOCH = 1e9
 """A reset above this many seconds is a point in time, in seconds or milliseconds since 1970."""
 
 
@@ -110,19 +109,19 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-DEADLINE: Final = 600.0
+DEADLINE = 600.0
 """Seconds of trying that a ballot has, unless a juror's ``timeout`` or the user sets others."""
 
-UNREACHABLE: Final = 20.0
+UNREACHABLE = 20.0
 """Seconds for which a host that is unknown or refuses connections is tried, and the least that the
 attempts take after which a juror that never answered stops."""
 
-FEW: Final = 3
+FEW = 3
 """Retries of answers that hold no reply."""
 
-LONGEST_WAIT: Final = 8.0
+LONGEST_WAIT = 8.0
 
-_NAMES: Final = {
+_NAMES = {
     TEMPERATURE: re.compile(r"\btemperature\b", re.IGNORECASE),
     STRUCTURE: re.compile(
         r"response_?format|output_config|output_format|response_schema|json_schema|json_object"
@@ -131,7 +130,7 @@ _NAMES: Final = {
     ),
     TOKENS: re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
 }
-_REFUSING: Final = re.compile(
+_REFUSING = re.compile(
     r"un(?:supported|recogni[sz]ed|known|expected|available)|(?:not|n't|no longer) "
     r"(?:be |currently |yet )?(?:support|permit|allow|accept|recogni|available|compatible)"
     r"|does ?n[o']t (?:support|accept|allow)|deprecated|only the default|extra inputs"

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -31,23 +31,23 @@ from reviewdesk.live.wires.requests import (
     request,
 )
 
-MAX_REFUSAL: Final = 64 * 1024
+MAX_REFUSAL = 64 * 1024
 """The most characters kept of a body that is not a successful reply."""
 
-MAX_HEADER: Final = 200
+MAX_HEADER = 200
 """The most characters kept of a header's value."""
 
 
-MOST_WAITING: Final = 2_000
+MOST_WAITING = 2_000
 """Calls that may wait. Beyond that no further case is drawn, which bounds the memory of a run in
 which one model is slower than the others."""
 
-FEW_WAITING: Final = 500
+FEW_WAITING = 500
 """Calls that may wait while every juror so far has some; then further cases do not help."""
 
 T = TypeVar("T")
-Drawn: TypeAlias = Sequence[tuple[T, Call]]
-Cast: TypeAlias = tuple[T, Call, CanonicalBallot]
+Drawn = Sequence[tuple[T, Call]]
+Cast = tuple[T, Call, CanonicalBallot]
 
 
 @dataclass(slots=True, eq=False)

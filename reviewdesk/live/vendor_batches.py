@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -36,18 +36,18 @@ from reviewdesk.live.wires.batches import WIRES, BatchAnswer, Named, Upload, Ven
 from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import encoded, headers_for, payload
 
-SECONDS: Final = 600
+SECONDS = 600
 """The most seconds of one request, because a batch of requests or answers is large."""
 
-TRIES: Final = 4
+TRIES = 4
 """The most attempts of a request that costs nothing."""
 
-MAX_ANSWERS: Final = 256_000_000
+MAX_ANSWERS = 256_000_000
 
-UNSURE: Final = "unsure"
+UNSURE = "unsure"
 """The kind of a failure after which the vendor may have accepted a batch."""
 
-_NEVER_SENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint", "request"})
+_NEVER_SENT = frozenset({"connection", "dns", "tls", "proxy", "endpoint", "request"})
 
 
 class BatchClient:
@@ -163,9 +163,9 @@ class BatchStore(ReplyStore, Protocol):
         """Write a batch as it stands to disk, or forget one whose answers are stored."""
 
 
-MOST_CALLS: Final = 1000
+MOST_CALLS = 1000
 
-SETTLED: Final = 60.0
+SETTLED = 60.0
 """Seconds after which a batch that the vendor does not list counts as never accepted."""
 
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,7 +38,7 @@ from reviewdesk.reports.suites.suite import CalibrationGate, read_suite_labels
 from reviewdesk.store import figures
 
 _WRONG = {"pass": Decision.FAIL, "fail": Decision.PASS}
-OpenDesk: TypeAlias = Callable[[], Desk]
+OpenDesk = Callable[[], Desk]
 
 
 class Against(Struct, frozen=True):

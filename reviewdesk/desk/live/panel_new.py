@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
 
 from msgspec import Struct
 
@@ -43,10 +42,10 @@ from reviewdesk.reports import Source, read
 from reviewdesk.reports.panels.panel_file import panel_from, panel_text, read_panel
 from reviewdesk.reports.panels.prices import priced
 
-PLAIN_RULE: Final = PanelRule(Strategy.MEDIAN, quorum="1/2")
+PLAIN_RULE = PanelRule(Strategy.MEDIAN, quorum="1/2")
 """The rule of a panel for which only the jurors were chosen."""
 
-PROBE: Final = Case(
+PROBE = Case(
     "probe", "4", input="What is 2 + 2?", rubric="The answer is the right number and nothing else."
 )
 """The case that a probe asks each juror about."""

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, TypeAlias, cast
+from typing import BinaryIO, cast
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -58,7 +58,7 @@ _HINTS = {
     NEWER: UPDATE,
 }
 
-Reader: TypeAlias = Callable[[], Iterator[ChainEvent]]
+Reader = Callable[[], Iterator[ChainEvent]]
 """Yields the events of a chain from elsewhere, anew at each call."""
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,13 +12,13 @@ from reviewdesk.domain.panel.juror import Price, Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.records import Exchange
 
-MAX_TOLD: Final = 300
+MAX_TOLD = 300
 """The most characters of an endpoint's message that a ballot's error quotes."""
 
-MAX_READ: Final = 10_000
+MAX_READ = 10_000
 """The most characters of an endpoint's message that are searched for a reason."""
 
-FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
+FILTERED = frozenset({"content_filter", "refusal", "safety"})
 
 
 class Envelope(Struct, frozen=True):
@@ -141,7 +141,7 @@ class AnswerPlaces(Struct, frozen=True):
     thoughts: str
 
 
-PLACES: Final = {
+PLACES = {
     Wire.CHAT: AnswerPlaces(
         needs="choices", first="choices.0", text="message.content", stop="finish_reason",
         usage="usage", read=("prompt_tokens",), said=("completion_tokens",),
@@ -158,7 +158,7 @@ PLACES: Final = {
 }  # fmt: skip
 """The wires through which jurors are asked."""
 
-NATIVE: Final = AnswerPlaces(
+NATIVE = AnswerPlaces(
     needs="", first="candidates.0", text="content.parts", stop="finishReason",
     usage="usageMetadata", read=("promptTokenCount",),
     said=("candidatesTokenCount", "thoughtsTokenCount"), cached=("cachedContentTokenCount",),
@@ -272,10 +272,10 @@ def stated_error(body: str) -> StatedError:
     return StatedError(message, whole, text_at(error, "param")[:MAX_READ], next(iter(codes), None))
 
 
-LEFT_OUT: Final = "left out: "
+LEFT_OUT = "left out: "
 """Prefix of the names of refused parts, in the ``problem`` of an exchange with a response."""
 
-_KINDS: Final = {
+_KINDS = {
     400: ("bad_request", "the endpoint refuses the request"),
     401: ("unauthorized", "the endpoint refuses the key"),
     402: ("spent_credit", "the account's credit is spent"),
@@ -302,7 +302,7 @@ _OUT_OF_CREDIT = re.compile(
     re.IGNORECASE,
 )
 
-_AGAIN: Final = {
+_AGAIN = {
     **dict.fromkeys(("too_large", "encoding", "tls", "request", "endpoint"), Retryable.NO),
     **dict.fromkeys(("connection", "dns"), Retryable.UNREACHABLE),
 }

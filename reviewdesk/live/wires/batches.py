@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,10 +13,10 @@ from reviewdesk.live.replies.envelope import count_at, rows_at, stated_error, te
 from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import encoded, payload
 
-NAME_KEY: Final = "reviewdesk"
+NAME_KEY = "reviewdesk"
 """The key of a batch's metadata for our name, by which the batch is found again."""
 
-Named: TypeAlias = tuple[str, Call]
+Named = tuple[str, Call]
 """A call with the id under which its answer is returned."""
 
 
@@ -177,7 +177,7 @@ def _after(cursor: str) -> Callable[[Mapping[str, Any], Sequence[VendorJob], int
     return query
 
 
-WIRES: Final[Mapping[str, BatchWire]] = {
+WIRES: Mapping[str, BatchWire] = {
     "openai": BatchWire(
         jobs="/batches", place="/batches/{}",
         line=lambda name, call: {

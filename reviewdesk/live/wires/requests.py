@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from reviewdesk.domain.panel.juror import JsonMode, Wire
 from reviewdesk.domain.panel.prompt import Prompt, schema
@@ -11,15 +11,15 @@ from reviewdesk.live.records import Call, Request
 from reviewdesk.live.wires.endpoints import Endpoint, endpoint
 from reviewdesk.version import __version__
 
-TEMPERATURE: Final = "temperature"
-STRUCTURE: Final = "structure"
-TOKENS: Final = "tokens"
+TEMPERATURE = "temperature"
+STRUCTURE = "structure"
+TOKENS = "tokens"
 """The parts of a request that an endpoint may refuse: they are left out, or, for the token limit,
 sent under another name."""
 
-OTHER_NAME: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
-NONCE: Final = "<nonce>"
+NONCE = "<nonce>"
 """Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""
 
 

@@ -13,7 +13,6 @@ import ssl
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
 
 import httpx
 
@@ -21,13 +20,13 @@ from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request, Response
 from reviewdesk.live.wires.endpoints import proxy_for
 
-KEPT_HEADERS: Final = (
+KEPT_HEADERS = (
     "content-type", "retry-after", "retry-after-ms", "date", "request-id", "x-request-id",
 )  # fmt: skip
 
-_ONE: Final = httpx.Limits(max_connections=1, keepalive_expiry=30.0)
+_ONE = httpx.Limits(max_connections=1, keepalive_expiry=30.0)
 
-_BUDGET: Final = re.compile(r"[a-z-]{0,20}ratelimit[a-z-]{0,40}")
+_BUDGET = re.compile(r"[a-z-]{0,20}ratelimit[a-z-]{0,40}")
 """Headers that state the rest of a budget, and when it is refilled."""
 
 
@@ -126,7 +125,7 @@ async def _answer(connection: httpx.AsyncHTTPTransport, sent: httpx.Request, mos
     return Response(answer.status_code, kept, body)
 
 
-_TOLD: Final = (
+_TOLD = (
     (ssl.SSLError, "tls", "the connection cannot be made secure"),
     (socket.gaierror, "dns", "the host's name is not known"),
     (httpx.ProxyError, "proxy", "the proxy does not let the request through"),
