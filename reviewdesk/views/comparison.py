@@ -234,7 +234,7 @@ def _right(found: PanelComparison, *, blind: bool) -> Section:
 
 
 def _decisions(found: PanelComparison) -> Section:
-    """Return the table of both decisions, and the effect of the flips on labelled items."""
+    """Return the table of both decisions, and in which direction they differ."""
     made = {side: {cell[side] for cell in found.cells} for side in (0, 1)}
     rows, columns = ([one for one in (*Decision, None) if one in made[side]] for side in (0, 1))
     grid: list[tuple[Words, ...]] = [
@@ -244,17 +244,12 @@ def _decisions(found: PanelComparison) -> Section:
     heads = ("", *(f"{two.value if two else 'none'} there" for two in columns))
     lost = _count(found, Decision.PASS, Decision.FAIL)
     won = _count(found, Decision.FAIL, Decision.PASS)
-    text = (
-        f"{plural(lost, 'pass becomes a fail', 'passes become fails')}, "
-        f"{plural(won, 'fail becomes a pass', 'fails become passes')}"
-    )
-    better = found.second_alone
-    worse = found.first_alone
-    if better or worse:
-        text += f"; by the labels {better} of them for the better, {worse} for the worse"
+    first = _name(found.first)
+    second = _name(found.second)
+    text = second, f" fails {lost:,} that ", first, f" passes, and passes {won:,} that it fails"
     blocks = (
         table(heads, grid, "Decisions of both panels"),
-        Paragraph(("rows: ", _name(found.first), ", columns: ", _name(found.second)), Tone.MUTED),
+        Paragraph(("rows: ", first, ", columns: ", second), Tone.MUTED),
         Paragraph(text, Tone.STRONG),
     )
     return Section("Decisions", blocks, plural(found.items, "common item"))

@@ -14,6 +14,7 @@ from reviewdesk.domain.jurors.facts import (
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import VolatileCase
 from reviewdesk.domain.stats.figures import Estimate, Target
+from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -155,7 +156,9 @@ def _rates_table(
 def _rate(found: Estimate) -> tuple[Words, Words]:
     if found.estimate is None:
         return NONE, NONE
-    return number(found.estimate, 2), Text(f"{found.low:.2f}-{found.high:.2f}", Tone.MUTED)
+    exact = found.high - found.low < SLACK
+    ends = "exact" if exact else f"{found.low:.2f}-{found.high:.2f}"
+    return number(found.estimate, 2), Text(ends, Tone.MUTED)
 
 
 def _against_panel(page: JurorsPage) -> list[Section]:

@@ -71,7 +71,8 @@ def decision(item: Item) -> tuple[Block, ...]:
         mine = " set by you" if "threshold" in item.verdict.set_by_you else ""
         score += (Text(f" needs {policy.threshold:.2f}{mine}", Tone.MUTED),)
     if found.rule.used is not None:
-        score += (Text(f" by {found.rule.used.value.replace('_', ' ')}", Tone.MUTED),)
+        rule = found.rule.used.value.replace("_", " ") + " of the votes given" * found.of_votes
+        score += (Text(f" by {rule}", Tone.MUTED),)
     first += [score] if score else []
     first.append(vote_words(found))
     if silent := silent_words(found.seats):

@@ -201,7 +201,8 @@ def item_what_if(item: Item) -> Section:
             turned.append((one.variant, one.decision))
     blocks: list[Block] = []
     if own.decision not in {None, standing}:
-        text = f"Its own rule gives {own.decision} on these ballots; changes below start from that."
+        rule = "The quorum of all jurors" if item.assessment.of_votes else "Its own rule"
+        text = f"{rule} gives {own.decision} on these ballots; changes below start from that."
         blocks.append(Paragraph(text, Tone.WARN))
     if not turned:
         text = (

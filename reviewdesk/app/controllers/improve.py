@@ -28,7 +28,7 @@ from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.candidates import PreparedTry
 from reviewdesk.desk.improve.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict, WrittenCandidate
-from reviewdesk.domain.panel.asking import Listener
+from reviewdesk.domain.panel.asking import Listener, Turnouts
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import improve as views
@@ -97,6 +97,7 @@ class ImprovePage:
         page = partial(
             DialogPage,
             name=show_line(self._panel.name, 80),
+            note=f"labels of {show_line(self._run.name, 60)}",
             answers={key: {"s": self._split, "e": self._edit}[key] for key, _ in steps},
             width=112,
         )
@@ -217,9 +218,12 @@ class ImprovePage:
             told = seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
             return run_until(candidates.carry_out(desk, ready, Listener(told=told)), stop)
 
-        def ended(outcome: tuple[TryVerdict | None, object] | None) -> None:
-            word = outcome and (outcome[0] or "too many ballots were lost to tell; try it again")
-            self.open(1, f"{shown}: {word or 'stopped; the same try continues later'}")
+        def ended(outcome: tuple[TryVerdict | None, Turnouts] | None) -> None:
+            text = "stopped; the same try continues later"
+            if outcome is not None:
+                verdict, turnouts = outcome
+                text = verdict or f"no result, try it again: {show_line(turnouts.main_loss, 200)}"
+            self.open(1, f"{shown}: {text}")
 
         what = "a candidate is being tried"
         core.jobs.start(TRYING, work, core.unless(ended), what=what, stop=stop, secret=True)

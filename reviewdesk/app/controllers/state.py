@@ -339,7 +339,7 @@ class Panes(Struct, frozen=True):
 
         width = self.width
         room = width - 2
-        wide = min(0.295 * width, 60)
+        wide = min(0.3 * width, 60)
         first = wide if self.queue is None else self.queue * width
         last = room - wide - 0.425 * width if self.jury is None else self.jury * width
         left = between(LEAST["queue"], first, room - LEAST["item"] - LEAST["jury"])

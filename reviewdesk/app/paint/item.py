@@ -255,20 +255,23 @@ def painted_item(
 
 
 def _texts(item: Item, width: int) -> Iterator[_Part]:
-    """Yield every text under its title, and a note in place of a missing response."""
+    """Yield every text under its title, and a note in place of a missing response.
+
+    Two responses stand side by side unless much more of a screen is saved by one below the other.
+    """
     texts = verdict.texts(item)
+    half = column(width)
     together = texts.keys() >= {*RESPONSES} and width >= BESIDE
+    if together:
+        stacked = sum(len(_read(texts[key], width)[0]) for key in RESPONSES)
+        longest = max(len(_read(texts[key], half)[0]) for key in RESPONSES)
+        together = 3 * longest <= 4 * (stacked + 1)
     for key, title in verdict.TEXTS.items():
         name = title.upper()
-        text = texts.get(key)
-        paired = together and key in RESPONSES
-        room = column(width) if paired else width
-        if text is not None:
-            # A list that fits on its line is read faster there.
-            short = "{" not in text and cells(text) <= room
-            shown = text if short else laid_out(text)
-            said = "JSON, indented here" if shown != text else ""
-            rows, end = text_lines(shown, room)
+        if (text := texts.get(key)) is not None:
+            paired = together and key in RESPONSES
+            room = half if paired else width
+            rows, end, said = _read(text, room)
             if key == "rubric":
                 # The question is seen first: nothing else above the response is as strong.
                 rows = [(one.stylize_before(Tone.STRONG.value), at, n) for one, at, n in rows]
@@ -277,6 +280,14 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
         elif key == "output":
             lines = paragraph(verdict.NO_RESPONSE, width, Tone.MUTED)
             yield _counted(key, [heading(name, width)], lines)
+
+
+def _read(text: str, room: int) -> tuple[list[Row], int, str]:
+    """Return the lines of a text, its characters, and a note if it is indented anew."""
+    # A list that fits on its line is read faster there.
+    short = "{" not in text and cells(text) <= room
+    shown = text if short else laid_out(text)
+    return *text_lines(shown, room), "JSON, indented here" if shown != text else ""
 
 
 def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:

@@ -413,7 +413,7 @@ def _title_notes(state: ViewState) -> dict[str, str]:
     panes = state.panes
     count = session.size
     none = session.index is None or session.item is None
-    where = f"{count} shown" if none else f"{(session.index or 0) + 1:,} of {count}"
+    where = f"{count} in the queue" if none else f"{(session.index or 0) + 1:,} of {count}"
     where += f" · {len(session.chosen):,} selected" * bool(session.chosen)
     alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
     # With the queue in view, its cursor already shows which item is current.

@@ -74,7 +74,7 @@ SPELLED = 56
 _NAMES = 26
 _TITLE = 12
 """The cells of ids in one column, and the least cells of the title of a test."""
-_FLAG = 11
+_FLAG = 12
 _FLAGS = 44
 """The least and the most cells of the flags."""
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
@@ -94,21 +94,17 @@ def label_mark(row: QueueRow) -> Piece:
 
 
 @lru_cache(1024)
-def flag_names(flags: Flag, room: int) -> str:
-    """Return flags in words if all that ask for a person fit, else by short names."""
-    words = [word for flag, word in WORDS.items() if flag in flags]
-    short = " ".join(name for flag, name in SHORT.items() if flag in flags)
-    first = _leading(words, ", ", room)
-    if all(word in first for flag, word in WORDS.items() if flag in flags & LOUD) and first:
-        return first
-    if len(short) <= room:
-        return short
-    return first or _leading(short.split(), " ", room)
-
-
-def _leading(names: Sequence[str], between: str, room: int) -> str:
-    fitting = (between.join(names[:count]) for count in range(len(names), 0, -1))
-    return next((text for text in fitting if len(text) <= room), "")
+def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
+    """Return flags in words if they all fit, else in short, with the number that has no room."""
+    text = ", ".join(word for flag, word in WORDS.items() if flag in flags)
+    if spelled and len(text) <= room:
+        return text
+    names = [short for flag, short in SHORT.items() if flag in flags]
+    left = 0
+    while len(text := " ".join(names) + f" +{left}" * bool(left)) > room:
+        names.pop()
+        left += 1
+    return text
 
 
 def queue_line(
@@ -165,7 +161,7 @@ def _facts(row: QueueRow, width: int, name: str, common: str) -> list[Piece]:
     said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
     said |= Flag.DERIVED_LOW if low else Flag(0)
     said |= Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0)
-    shown = flag_names(row.flags & ~said, flags)
+    shown = flag_names(row.flags & ~said, flags, spelled=wide)
     loud = Tone.WARN if row.flags & LOUD else Tone.MUTED
     if not wide and not low:
         # An id takes the cells that the line's agreement and flags leave.
@@ -242,7 +238,10 @@ def legend() -> Document:
     def each(signs: Sequence[tuple[Piece, str]]) -> Facts:
         return Facts(tuple(Fact(sign, text, Tone(ink)) for (sign, ink), text in signs), 10)
 
-    rest = Paragraph("A line without room for all of them names the first ones.", Tone.MUTED)
+    rest = Paragraph(
+        "A line counts at its end, as in +2, those that have no room.",
+        Tone.MUTED,
+    )
     blocks: dict[str, tuple[Block, ...]] = {
         "Labels": (small(labels),),
         "Decision and agreement": (small(made), each([AGREEMENT])),

@@ -400,9 +400,7 @@ class BatchRun:
             hashes = f"the panel hash of {self._unverified} verdicts"
             figures.problem = f"{hashes} is not the one that was committed"
         elif allowed.is_passed(lost, ballots) and lost == ballots:
-            kind, count = turnouts.why.most_common(1)[0]
-            why = f"{turnouts.messages[kind]} ({count} of {ballots} ballots)"
-            figures.problem = f"no juror answered any case: {why}"
+            figures.problem = f"no juror answered any case: {turnouts.main_loss}"
         elif allowed.is_passed(lost, ballots):
             figures.problem = (
                 f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "

@@ -257,6 +257,8 @@ def _notes(
         decision: Decision | None = getattr(found.decisions, strategy)
         if decision is not None:
             sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
+    if found.of_votes and found.decision:
+        sides.setdefault(found.decision, []).insert(0, "quorum of the votes given")
     turning = ", ".join(found.seats[seat].ballot.id for seat in found.pivotal)
     split = f"{found.votes.passes} pass, {found.votes.fails} fail"
     if found.labels:

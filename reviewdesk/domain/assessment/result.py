@@ -10,7 +10,7 @@ from msgspec import Struct
 from reviewdesk.domain.jury.family import Family
 from reviewdesk.domain.jury.rules import STOPPED_EARLY, LabelVote, Rule, Spread, Trim, Votes
 from reviewdesk.domain.values import AgreementSource
-from reviewdesk.domain.verdict import Ballot, Band, Decision, Status
+from reviewdesk.domain.verdict import Ballot, Band, Decision, Status, Strategy
 
 
 class AgreementPair(Struct, frozen=True):
@@ -304,6 +304,13 @@ class Assessment(Struct, frozen=True):
         ours = self.decision is Decision.ERROR and "decision" in self.derived
         few = self.decisions.majority is Decision.ERROR
         return None if ours and not few else self.decision
+
+    @property
+    def of_votes(self) -> bool:
+        """Whether the quorum of the votes given decides, which that of all jurors does not."""
+        made = self.decisions
+        quorum = self.rule.used is Strategy.QUORUM and made.quorum is not made.quorum_answered
+        return quorum and self.decision is made.quorum_answered
 
     @property
     def mismatches(self) -> tuple[str, ...]:

@@ -136,6 +136,12 @@ class Turnouts(Struct):
     def ballots(self) -> int:
         return self.answered + self.abstained + self.failed
 
+    @property
+    def main_loss(self) -> str:
+        """The message of the most frequent loss, and how many ballots it took."""
+        kind, count = self.why.most_common(1)[0]
+        return f"{self.messages[kind]} ({count:,} of {self.ballots:,} ballots)"
+
 
 class Allowance(Struct, frozen=True):
     """How many ballots a run may lose: a count, or a share of its ballots."""

@@ -162,16 +162,14 @@ def test_a_blind_line_tells_id_test_and_label_only() -> None:
     assert "item/1" in lines[0].plain
 
 
-def test_flags_stand_in_words_or_all_in_short_or_the_most_telling_alone() -> None:
+def test_flags_stand_in_words_or_in_short_and_those_without_room_are_counted() -> None:
     flags = Flag.SAME_FAMILY | Flag.ESCALATED | Flag.TRIMMED_DISSENT | Flag.SPLIT
     words = "escalated, dissent trimmed, votes split, same model family"
     assert flag_names(flags, len(words)) == words
-    assert flag_names(flags, len(words) - 1) == "escalated, dissent trimmed, votes split"
-    assert flag_names(flags, 26) == "escalated, dissent trimmed"
-    assert flag_names(flags, 25) == "esc trim! split kin"
-    assert flag_names(flags, 18) == "escalated"
-    assert flag_names(flags, 8) == "esc"
-    assert flag_names(Flag.TRIMMED_DISSENT, 10) == "trim!"
+    assert flag_names(flags, len(words) - 1) == "esc trim! split kin"
+    assert flag_names(flags, len(words), spelled=False) == "esc trim! split kin"
+    assert flag_names(flags, 18) == "esc trim! split +1"
+    assert flag_names(flags, 12) == "esc trim! +2"
     assert flag_names(Flag(0), 10) == ""
 
 
