@@ -32,7 +32,6 @@ def info(desk: Desk) -> dict[str, Any]:
 
 
 def access(desk: Path) -> str:
-    """Describe in a few words who may open the desk."""
     if sys.platform == "win32":
         return "as the folder allows"
     found = desk.stat()

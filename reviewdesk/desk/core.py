@@ -81,7 +81,6 @@ Clock = Callable[[], datetime]
 
 
 def now() -> datetime:
-    """Return the time in UTC; events take their times from this clock."""
     return datetime.now(UTC)
 
 
@@ -161,7 +160,6 @@ class Desk:
     def open(
         path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now
     ) -> "Desk":
-        """Open a desk, by default the file and the name of the current user."""
         return Desk(path or default_path(), reviewer or default_reviewer(), clock)
 
     def reader(self) -> "Desk":
@@ -276,14 +274,12 @@ class Desk:
             runs.remove(self.conn, run.key, self.at())
 
     def queue(self, run: Run, filter: str = "", order: str = "draw") -> "array[int]":  # noqa: A002
-        """Return the keys of the run's verdicts that match a filter, in the given order."""
         return queues.keys(self, run, filter, order)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         return queue.rows(self.conn, keys, self.reviewer, self.apart.now)
 
     def progress(self, run: Run, keys: Sequence[int] | None = None) -> Progress:
-        """Count how many verdicts are labelled, and how many remain in a queue or in the run."""
         return self._labels_of(run).progress(keys, self.apart.waiting(run))
 
     def decided(self, run: Run) -> Container[int]:
@@ -351,7 +347,6 @@ class Desk:
         return _save(self, Edit("defer", key))
 
     def close_item(self, key: int) -> Event:
-        """Label an item as not answered, so that no label waits for it any more."""
         item = self.item(key)
         if not edits.may_close(self, item):
             raise UsageError(
@@ -382,7 +377,6 @@ class Desk:
         return verification.verify(self.conn, expected, full)
 
     def backup(self, target: Path) -> None:
-        """Copy the complete desk to ``target``, including the write-ahead log."""
         back_up(self.conn, self.path, target)
 
 

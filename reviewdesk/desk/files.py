@@ -75,7 +75,6 @@ def named(text: str) -> Path:
 
 
 def run_kind(path: Path) -> str | None:
-    """Return ``report``, ``html`` or ``markdown`` by a file's name; ``None`` for a labels file."""
     if path.name.endswith("report.jsonl"):
         return "report"
     return {".json": "report", ".html": "html", ".htm": "html", ".md": "markdown"}.get(path.suffix)
@@ -89,7 +88,6 @@ def write_run(
     *,
     force: bool = False,
 ) -> None:
-    """Write a run to a file, as report, HTML page or Markdown by the file's name."""
     from reviewdesk.desk.export import report
 
     check_target(desk.path, path, force=force)

@@ -61,7 +61,6 @@ class LoadOptions(ReadOptions, frozen=True, kw_only=True):
             )
 
     def identity(self) -> dict[str, Any]:
-        """Return the options that make a different run from the same bytes."""
         policy = {name: getattr(self, name) for name in ("threshold", "quorum", "strategy")}
         given = {name: value for name, value in policy.items() if value is not None}
         return self.given() | given

@@ -44,7 +44,6 @@ class OpenOptions(TypedDict, total=False):
 
 
 def load_options(given: Mapping[str, Any]) -> "LoadOptions":
-    """Return the options of a load by their names; ``None`` stands for one that is not given."""
     from reviewdesk.desk.loading import LoadOptions
 
     named = {name: value for name, value in given.items() if value is not None}
@@ -139,7 +138,6 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
 
 
 def size_of(value: str | int | None) -> int | None:
-    """Return a number of bytes, which may be written as ``500M``, ``500MB`` or ``500 MiB``."""
     if value is None or value == "":
         return None
     match = _SIZE.fullmatch(str(value).strip())

@@ -97,7 +97,6 @@ def reports(folder: Path, *, unclear: bool = False) -> Iterator[str]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise UsageError if the folder has one of the files already: none of them is replaced."""
     panels = (PANEL, "panel.yaml", "panel.toml")
     for name in (*panels, SUITE, "judge/labels.jsonl", "judge/frame.jsonl", WORKFLOW):
         if files.is_taken(folder / name):

@@ -52,7 +52,6 @@ class ReplyCache:
             raise UsageError(problem, "Name a folder of yours.") from error
 
     def reply(self, call: Call) -> Exchange | None:
-        """Return the exchange that answered the same question, or ``None``."""
         try:
             with self._path(call).open("rb") as file:
                 found = msgspec.json.decode(file.read(_LARGEST), type=Exchange)
@@ -103,7 +102,6 @@ class CaseCalls:
         return found
 
     def take(self, call: Call, ballot: CanonicalBallot) -> bool:
-        """Keep the answer to a call; return True if no call remains open."""
         self.answers[call.key] = ballot
         self._open -= 1
         return not self._open
@@ -124,11 +122,11 @@ class CaseCalls:
 
 def panel_calls(case: Case, panel: PanelSpec) -> CaseCalls:
     """Return the calls of a panel about a case, in stages if the panel stops when decided."""
-
-    def is_decided(found: CaseCalls) -> bool:
-        return not can_turn(case, panel, seat_ballots(case, panel, found))
-
-    return CaseCalls(calls_for(case, panel), panel.stages, is_decided)
+    return CaseCalls(
+        calls_for(case, panel),
+        panel.stages,
+        lambda found: not can_turn(case, panel, seat_ballots(case, panel, found)),
+    )
 
 
 def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[CanonicalBallot]:
@@ -210,7 +208,6 @@ class Asking(Generic[Q]):
 
     @property
     def cost(self) -> float | None:
-        """The cost so far in US dollars; ``None`` if a juror has no price."""
         return None if self.plan.unpriced else self.meter.spent
 
     async def run(
@@ -440,7 +437,6 @@ class Survey:
 
 
 def plan(calls: Sequence[Call], environment: Mapping[str, str]) -> ConsentPlan:
-    """Sum up what the calls would send, one attempt each; may raise TransportError."""
     found = Survey(environment)
     found.add(CaseCalls(calls))
     return found.plan()

@@ -60,7 +60,6 @@ class Redactor:
         return "Redactor()"
 
     def text(self, text: str) -> str:
-        """Return the text with every key replaced by ``HIDDEN``."""
         if not self._forms:
             return text
         if self._is_in(text):
@@ -174,7 +173,6 @@ class KeyEnvironment(Mapping[str, str]):
         self.refer(commands or {}, entries or {})
 
     def refer(self, commands: Mapping[str, Sequence[str]], entries: Mapping[str, str]) -> None:
-        """Set the commands and keyring entries that references name."""
         self._commands = commands
         self._entries = entries
 
@@ -255,7 +253,6 @@ class Key:
 
     @property
     def secrets(self) -> tuple[str | None, ...]:
-        """The key, if any, and the values of all further headers."""
         return self.value, *self.headers.values()
 
 
@@ -289,7 +286,6 @@ def key_problem(place: Endpoint, environment: Mapping[str, str]) -> str | None:
 
 
 def key_names(place: Endpoint) -> tuple[str, ...]:
-    """Return the variables and references whose values are sent to an endpoint."""
     own = () if place.key_env is None else (place.key_env,)
     return (*own, *(name for _, name in place.headers))
 
@@ -302,17 +298,14 @@ async def read_key(place: Endpoint, environment: Mapping[str, str]) -> Key:
 
 
 def is_malformed(value: str) -> bool:
-    """Return True if a variable has a value that cannot be a key."""
     return bool(value.strip()) and _USABLE.fullmatch(value.strip()) is None
 
 
 def known_keys(environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the keys of all known vendors in the environment, used by the panel or not."""
     names = {vendor.key_env for vendor in VENDORS.values() if vendor.key_env}
     return frozenset(filter(None, (environment.get(name, "").strip() for name in names)))
 
 
 def redactor(jurors: Iterable[Juror], environment: Mapping[str, str]) -> Redactor:
-    """Return a redactor for the keys of a panel's jurors and of every known vendor."""
     named = {name for one in jurors for name in (one.api_key_env, *one.headers.values()) if name}
     return Redactor(known_keys(environment) | {environment.get(name, "") for name in named})

@@ -36,7 +36,6 @@ _UNSENT = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
 
 
 def worst(call: Call, *, in_batch: bool = False) -> float | None:
-    """Return the highest cost of one request of a call, or ``None`` without a price."""
     price = call.juror.price
     price = price.in_batch if price is not None and in_batch else price
     if price is None:
@@ -106,7 +105,6 @@ class Meter:
             return True
 
     def keep(self, call: Call, exchange: Exchange) -> None:
-        """Store an exchange with its cost, which replaces the amount reserved for it."""
         usd = booked(call, exchange)
         self.store.keep(call, exchange, usd)
         if exchange.is_batched:
@@ -115,7 +113,6 @@ class Meter:
         self.spent += usd or 0.0
 
     async def end(self, call: Call) -> None:
-        """End a request, and free the unused part of its reservation."""
         async with self._freed:
             self._held.pop(call.key, None)
             self._open -= 1
@@ -177,7 +174,6 @@ class _Host:
     """Callbacks of the callers that a limit holds back, called at each change."""
 
     def changed(self) -> None:
-        """Call every callback of those held back, so that they try again."""
         held = self.held
         self.held = set()
         for look in held:
@@ -240,7 +236,6 @@ class ModelLimit:
             return wait if wait >= TICK else math.inf
 
     def leave(self) -> None:
-        """Stop counting a request as open."""
         with self.shared.lock:
             self._open -= 1
             self.shared.changed()
@@ -357,7 +352,6 @@ class RunLimits(Struct, frozen=True):
     """Whether it was agreed to in advance, so that nobody is asked."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a limit that no run can keep."""
         for name in ("concurrency", "per_host", "deadline", "max_wait", "max_cost"):
             value = getattr(self, name)
             free = name == "max_cost" and value == 0
@@ -376,7 +370,6 @@ class World(Struct, frozen=True):
 
     @staticmethod
     def real() -> "World":
-        """Return the process's own environment, clock and network."""
         from reviewdesk.live.wires.transport import HttpTransport
 
         return World(PROCESS, SystemClock(), HttpTransport)
@@ -520,7 +513,6 @@ class CallSession:
         return pause.is_named and pause.left > self._max_wait + TICK
 
     def paused(self, state: JurorState, seconds: float) -> None:
-        """Report a pause that a person would notice."""
         pause = state.limit.pause()
         if pause is not None and 10 <= seconds <= self._max_wait + TICK:
             why = "answers 429" if pause.reason == REFUSED else "has spent its budget"
@@ -533,9 +525,7 @@ class CallSession:
             self.redactor = Redactor(known)
 
     def dropped(self, place: Endpoint, model: str) -> frozenset[str]:
-        """Return the parts that the endpoint refused for this model; they are not sent again."""
         return self._refused.get((place.url, model), frozenset())
 
     def drop(self, place: Endpoint, model: str, name: str) -> None:
-        """Record that the endpoint refuses a part of the request for this model."""
         self._refused[place.url, model] = self.dropped(place, model) | {name}

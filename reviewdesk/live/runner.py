@@ -100,7 +100,6 @@ class _Job(Generic[T]):
         return step or ballot_of(call, exchange, self.asking.redactor)
 
     def failed(self, fault: Fault) -> CanonicalBallot:
-        """Return the ballot of a call that is not tried again, with its last attempt's result."""
         hidden = self.asking.redactor
         fault = Fault(fault.status, fault.kind, hidden.text(fault.message))
         if self.last is None:

@@ -80,7 +80,6 @@ class BatchClient:
             return None
 
     async def jobs(self) -> AsyncIterator[VendorJob]:
-        """Yield the batches of the account, the newest first."""
         query: str | None = self._wire.first_page
         for number in range(50):
             if query is None:

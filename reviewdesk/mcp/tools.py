@@ -181,7 +181,6 @@ class DeskTools:
             yield desk
 
     def _below(self, name: str, kind: str, ends: tuple[str, ...] = ("",)) -> Path:
-        """Return the path of a file below the server's folder; its name must end as in ``ends``."""
         folder = self.folder.resolve()
         path = (folder / name.replace("\0", "␀")).resolve()
         if not path.is_relative_to(folder) or not path.name.endswith(ends):

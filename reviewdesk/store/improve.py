@@ -46,7 +46,6 @@ def of_groups(conn: Connection, run: int, groups: Collection[str]) -> Iterator[i
 
 
 def rubrics(conn: Connection, run: int) -> list[str | None]:
-    """Return the different rubrics of a run's verdicts. Reads every body."""
     query = """SELECT DISTINCT json_extract(b.body, '$.rubric')
                FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ?"""
     return first_column(conn, query, (run,))
@@ -59,7 +58,6 @@ def rubric_of(conn: Connection, run: int) -> str:
 def bodies(
     conn: Connection, cases: Iterable[LabelledCase | LabelledRow]
 ) -> dict[int, CanonicalVerdict]:
-    """Return verdicts by key, as their report states them."""
     query = "SELECT verdict, body FROM bodies WHERE verdict IN (*)"
     found = in_pages(conn, query, sorted(one.key for one in cases))
     return {key: stored_body(text) for key, text in found}

@@ -82,8 +82,6 @@ def seldom(tell: Callable[[LiveProgress], object]) -> Callable[..., None]:
 
 
 def run_until(asking: Coroutine[Any, Any, Any], stop: Event) -> Any:
-    """Run a coroutine until it ends; return ``None`` if it was stopped."""
-
     async def until_stopped() -> Any:
         task = asyncio.ensure_future(asking)
         while not task.done() and not stop.is_set():

@@ -59,7 +59,6 @@ def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
 
 
 def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
-    """Return how often each juror was right on labelled verdicts of a run; empty for an archive."""
     from reviewdesk.domain.jurors import strata
 
     if run.whole != run.verdicts:
@@ -79,7 +78,6 @@ def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
 
 
 def blockers(desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
-    """Name the items at the places that labels wait for, those with the most labels first."""
     places = {(gap.stratum, gap.rank): gap.waiting for gap in gaps}
     found = figures.at_places(desk.conn, run.key, places)
     return tuple(Blocker(*found[place], n) for place, n in places.items() if place in found)
@@ -181,7 +179,6 @@ def calibration_page(
 
 
 def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
-    """Return all verdicts of a run by segment; raise UsageError if they are not known."""
     if by not in BY:
         raise UsageError(f"figures are not split by {by!r}", f"Split by one of {', '.join(BY)}.")
     found = figures.segment_frame(desk.conn, run.key, by) if run.whole == run.verdicts else []
@@ -223,7 +220,6 @@ def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple
 def simulation(
     desk: Desk, run: Run, runs: int, source: str | None = None
 ) -> tuple[SimulatedFigure, ...]:
-    """Check the page's intervals on ``runs`` similar runs; raise UsageError without a draw."""
     from reviewdesk.domain.labels.summary import simulate
 
     with reading(desk.conn):

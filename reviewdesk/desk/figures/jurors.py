@@ -37,7 +37,6 @@ from reviewdesk.store.verdicts import Counterpart
 
 
 def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
-    """Compare the panels of two runs by the labels; raise UsageError if it is one run."""
     if first.hash == second.hash:
         raise UsageError(f"{first.name} cannot be compared with itself", "Name another one.")
     with reading(desk.conn):

@@ -32,7 +32,6 @@ NO_RUN = "the judge decided nothing in this run"
 
 
 def observed(desk: "Desk", run: Run) -> tuple[str, int, int]:
-    """Return the name of a loaded run, and how many of its decided verdicts the judge passed."""
     found = figures.run_figures(desk.conn, run.key)
     return run.name, found.passed, found.passed + found.failed
 
@@ -142,7 +141,6 @@ def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
 
 
 def _decided(frame: "Sequence[PanelContent]") -> Decided:
-    """Count by stratum the verdicts that pass and that fail; empty if a content does not say."""
     found: dict[int, tuple[int, int]] = {}
     for one in frame:
         if one.decided is None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def question(desk: Desk, run: Run) -> RunQuestion | None:
-    """Return the latest question about a run, open or closed; ``None`` if none was asked."""
     found = next(figures.questions(desk.conn, run.hash), None)
     if found is None:
         return None
@@ -97,7 +96,6 @@ def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
 
 
 def close(desk: Desk, run: Run) -> RunAnswer:
-    """Close the open question of a run; the queue is as usual again. UsageError without one."""
     found = question(desk, run)
     if found is None or found.closed:
         raise UsageError(f"{run.name}: no question is open", 'Ask one: ask "accuracy >= 0.9".')
@@ -147,7 +145,6 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
 
 
 def given(desk: Desk, run: Run, asked: RunQuestion, until: float = inf) -> dict[bytes, Given]:
-    """Return every content of a run that was labelled before the event ``until``, by its hash."""
     rows: dict[bytes, LabelledRow] = {}
     for row in labelled(desk, run):
         rows.setdefault(row.item, row)
@@ -161,7 +158,6 @@ def given(desk: Desk, run: Run, asked: RunQuestion, until: float = inf) -> dict[
 
 
 def asked_keys(desk: Desk, run: Run) -> list[int]:
-    """Return the keys of the verdicts that the open question has drawn, in the order drawn."""
     found = answer(desk, run)
     if found is None or found.question.closed:
         return []

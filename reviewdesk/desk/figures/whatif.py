@@ -16,7 +16,6 @@ from reviewdesk.store.connect import reading
 
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> WhatIfTable:
-    """Recompute a run's decisions from its ballots under ``variants``, by default all rules."""
     columns = panels(desk, run)
     with reading(desk.conn):
         made = labelled_rows(desk, run)
@@ -76,7 +75,6 @@ def variants_of(
 
 
 def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) -> None:
-    """Raise UsageError if a variant leaves out a juror that is not in ``names``."""
     for variant in variants:
         if variant.dropped is not None and variant.dropped not in names:
             some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
@@ -84,7 +82,6 @@ def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) 
 
 
 def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple[PolicyResult, ...]:
-    """Return one verdict as it stands, then under ``variants``, by default under all rules."""
     names = seat_names([ballot.id for ballot in item.verdict.ballots])
     if variants is None:
         variants = (*whatif.whole(names), *whatif.outliers())

@@ -335,7 +335,6 @@ def _doubts(
 
 
 def _question(gate: CalibrationGate, found: _Labels | None) -> GateQuestion | None:
-    """Return the question of the run, else the one that the suite states for its labels file."""
     if gate.run is None and gate.question is not None:
         return GateQuestion(**gate.question.model_dump())
     return found.question if found else None

@@ -85,7 +85,6 @@ class NewReport:
 
     @cached_property
     def contents(self) -> list[PanelContent]:
-        """The contents of the report's verdicts, in the order of its file."""
         return figures.contents(self.desk.conn, self.run.key)
 
 
@@ -197,7 +196,8 @@ def joined_report(
     totals = _totals(figures.run_figures(conn, key), labels, found, rows)
     placed = _placed(rows, joined, found.strata, drawn=labels.drawn)
     source = labels.source or totals.confidence_source
-    given = _weights(placed, found.labels) if labels.drawn else None
+    weights = {item: label.weight or 0.0 for item, label in found.labels.items()}
+    given = [weights.get(row.item, nan) for row in placed] if labels.drawn else None
     made = make_rows(placed, totals, source, given)
     notes: tuple[str, ...] = ()
     if made.left_out and source != totals.confidence_source:
@@ -303,10 +303,6 @@ def _placed(
         rank = mine.setdefault(row.item, len(mine) + (not drawn))
         made.append(replace(row, stratum=h, rank=rank))
     return made
-
-
-def _weights(rows: list[LabelledRow], labels: Mapping[bytes, DrawnLabel]) -> list[float]:
-    return [(labels[row.item].weight or 0.0) if row.item in labels else nan for row in rows]
 
 
 def _what_joined(counts: JoinCounts) -> str:

@@ -96,7 +96,6 @@ class JuryEntry:
     matches: int = 0
 
     def take(self, verdict: Verdict, jury: JuryReadings) -> None:
-        """Check one verdict against the entry's expectations, if the entry's case matches it."""
         if self.gate.case is not None:
             if self.gate.case not in (verdict.id, verdict.test):
                 return
@@ -110,7 +109,6 @@ class JuryEntry:
         )
 
     def case_problem(self) -> str:
-        """Return an error unless the entry's case matched exactly one of all verdicts."""
         if self.gate.case is None or self.matches == 1:
             return ""
         case = show_line(self.gate.case, 120)

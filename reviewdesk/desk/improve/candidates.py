@@ -112,7 +112,6 @@ def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
 
 
 def parent_of(candidate: Path) -> Path:
-    """Return the panel file that a candidate is named after; UsageError if it is not beside it."""
     stem = candidate.stem.partition("+")[0]
     for suffix in (candidate.suffix, *_SUFFIXES):
         found = candidate.with_name(stem + suffix)
@@ -179,7 +178,6 @@ def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
 
 
 def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenCandidate:
-    """Write the candidate that a change such as ``threshold=0.6`` makes of a panel."""
     return written(labels, parent, _changed(desk, labels, parent, change), change)
 
 
@@ -240,38 +238,26 @@ def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str,
 
 
 def _with_examples(desk: Desk, labels: SplitLabels, rubric: object) -> str:
+    """Add short examples of the tuning half to a rubric: wrong ones first, as many of each kind."""
+    from reviewdesk.domain.jury.injection import passages
+
     rubric = rubric or labels.rubric
     if not rubric:
         raise UsageError(
             "the cases have rubrics of their own, so a panel has no place for examples",
             "Edit the jurors' prompts instead: improve edit.",
         )
-    texts = [str(rubric).rstrip(), "Examples that people judged:"]
-    for one, body in exemplars(labels.tuning, store.bodies(desk.conn, labels.tuning)):
-        asked = f"Input: {body['input']}\n" if body.get("input") else ""
-        word = "pass" if one.should_pass else "fail"
-        texts.append(f"{asked}Response: {body.get('output') or ''}\nVerdict: {word}")
-    return "\n\n".join(texts) + "\n"
-
-
-def exemplars(
-    tuning: Sequence[LabelledCase], stored: Mapping[int, CanonicalVerdict]
-) -> list[tuple[LabelledCase, CanonicalVerdict]]:
-    """Choose examples from the tuning half: equally many of each label, short, in a fixed order.
-
-    Wrong decisions come first; texts that address their juror are left out, as it would obey.
-    """
-    from reviewdesk.domain.jury.injection import passages
-
-    chosen: dict[bool, list[tuple[LabelledCase, CanonicalVerdict]]] = {True: [], False: []}
+    stored = store.bodies(desk.conn, labels.tuning)
+    chosen: dict[bool, list[str]] = {True: [], False: []}
     groups = set[str]()
-    for one in sorted(tuning, key=lambda one: (one.decided is one.should_pass, one.group)):
-        body = stored[one.key]
-        texts = [str(body.get(name) or "") for name in ("input", "output")]
-        is_plain = not any(passages(text) or len(text) > _SHORT for text in texts)
+    for one in sorted(labels.tuning, key=lambda one: (one.decided is one.should_pass, one.group)):
+        asked, told = (str(stored[one.key].get(name) or "") for name in ("input", "output"))
+        # Texts that address their juror are left out, as it would obey them in this place.
+        is_plain = not any(passages(text) or len(text) > _SHORT for text in (asked, told))
         mine = chosen[one.should_pass]
-        if is_plain and texts[1] and one.group not in groups and len(mine) < 2:
-            mine.append((one, body))
+        if is_plain and told and one.group not in groups and len(mine) < 2:
+            lead = f"Input: {asked}\n" if asked else ""
+            mine.append(f"{lead}Response: {told}\nVerdict: {'pass' if one.should_pass else 'fail'}")
             groups.add(one.group)
     each = min(map(len, chosen.values()))
     if not each:
@@ -279,7 +265,8 @@ def exemplars(
             f"the tuning half has no short example of each label (at most {_SHORT} characters)",
             "Label more items, or edit the rubric: improve edit.",
         )
-    return chosen[True][:each] + chosen[False][:each]
+    lines = [str(rubric).rstrip(), "Examples that people judged:"]
+    return "\n\n".join(lines + chosen[True][:each] + chosen[False][:each]) + "\n"
 
 
 def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | None]:
@@ -346,7 +333,6 @@ class PreparedTry(Struct, frozen=True):
 
     @property
     def gain(self) -> float | None:
-        """The smallest gain that the try could show; ``None`` if it can show none."""
         return smallest_gain(self.labels.sizes, [one.stratum for one in self.rows], self.k)
 
     def cases(self, desk: Desk) -> Iterator[PendingCase]:

@@ -53,7 +53,6 @@ class ImportResult(Struct, frozen=True):
 
 
 def list_labels(desk: OpenFile, run: Run) -> Iterator[dict[str, Any]]:
-    """Yield every current label of a run, in the order of the draw."""
     for verdict in figures.labelled(desk.conn, run.key):
         for label in verdicts.of_item(desk.conn, verdict.item):
             detail = json.loads(label["detail"])

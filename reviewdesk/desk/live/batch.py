@@ -164,7 +164,6 @@ class PendingCase(Struct, frozen=True):
 
 
 def check_cases(cases: Iterable[Case], panel: PanelSpec, name: str = "") -> Iterator[PendingCase]:
-    """Run the checks of every case; raise PanelError for one that cannot be judged."""
     for place, case in enumerate(cases):
         if not (case.rubric or panel.rubric):
             where = f'case "{show_line(case.id, 60)}"'
@@ -288,7 +287,6 @@ class BatchRun:
         self._plan = replace(self._plan, live=tuple(f"{one.name} ({one.vendor})" for one in live))
 
     async def ask(self) -> BatchSummary:
-        """Make the calls that no stored reply answers, and write the report."""
         order = self.order
         journal = self._journal
         times = self._commit()

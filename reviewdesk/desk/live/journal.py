@@ -85,7 +85,6 @@ class DeskJournal:
 
     @property
     def spent(self) -> float:
-        """The booked cost, in US dollars, of the replies to the plan that are on disk."""
         return 0.0 if self.plan is None else reruns.spent(self.desk.conn, [self.plan])
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
@@ -250,7 +249,6 @@ class ReportJournal(DeskJournal):
 
 
 def is_begun(report: Path, named: Path | None) -> bool:
-    """Return True if there is a file that may hold the journal of a report."""
     if not report.name:
         return False  # a folder such as the current one
     old = report.with_name(report.name + OLD_REPLIES)

@@ -237,7 +237,6 @@ def probe_plan(spec: PanelSpec, environment: Mapping[str, str] = PROCESS) -> Con
 async def probe(
     spec: PanelSpec, *, environment: Mapping[str, str] = PROCESS, transport: Transport | None = None
 ) -> list[CanonicalBallot]:
-    """Ask each juror about one small case, and return the ballots in seat order."""
     from reviewdesk.desk.live.panel import Panel
 
     found = await Panel.of(_quick(spec)).judge(PROBE, environment=environment, transport=transport)

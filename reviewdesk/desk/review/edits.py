@@ -68,18 +68,15 @@ class Edit(Struct, frozen=True):
         return done.events[0]
 
     def placed(self, desk: OpenFile) -> tuple[int, NewEvent]:
-        """Return the key of the item's run and the event of this edit, without the others."""
         entry = NewEvent(self.kind, desk.at(), label=self.label, detail=self.facts)
         return items.about(desk, self.key, entry, self.more_tags)
 
 
 def with_key(facts: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts of an edit with a random key, unless they have one."""
     return {ONCE: os.urandom(12).hex(), **facts}
 
 
 def saved(desk: OpenFile, entry: NewEvent) -> Event | None:
-    """Return the event of the edit that made an entry; ``None`` if it is not in the log."""
     once = entry.detail.get(ONCE)
     if once is None or entry.item is None:
         return None
@@ -140,7 +137,6 @@ class Turn(Struct, frozen=True):
 
 
 def is_import(desk: OpenFile, done: Event) -> bool:
-    """Return True if what an event undid or redid is one of the batches of an import."""
     return events.import_of(desk.conn, desk.reviewer, done.target or 0) is not None
 
 
@@ -164,7 +160,6 @@ def rest(
 
 
 def whole(desk: OpenFile, kind: str) -> Event | None:
-    """Undo or redo the reviewer's newest action, an import with all its batches."""
     done = Turn(kind)(desk)
     return rest(desk, done) if done is not None and is_import(desk, done) else done
 

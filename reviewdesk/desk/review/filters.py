@@ -32,7 +32,6 @@ def own_tags(desk: Desk) -> list[str]:
 
 
 def known_tags(desk: Desk) -> list[str]:
-    """Return every tag in the desk that is not withheld, the most used first."""
     if not (withheld := desk.apart.now):
         return verdicts.used_tags(desk.conn)
     told = verdicts.told_tags(desk.conn, withheld)
@@ -88,7 +87,6 @@ def saved(desk: Desk) -> dict[str, str]:
 
 
 def save(desk: Desk, name: str, text: str) -> None:
-    """Save a filter under a name and replace an older one; expand every ``@name`` in it."""
     name = name.removeprefix("@")
     if not _NAME.fullmatch(name):
         raise UsageError(

@@ -119,7 +119,6 @@ def ballot_ends(desk: OpenFile, run: Run) -> "array[int]":
 
 
 def assessed(desk: OpenFile, run: Run, place: int) -> tuple[Verdict, Assessment]:
-    """Read the verdict at a place of the file, from 0, and recompute it."""
     key = verdicts.first_key(desk.conn, run.key) + place
     return _assessed(verdicts.by_key(desk.conn, key, body=True))
 
@@ -202,13 +201,11 @@ def held(word: str) -> Iterator[None]:
 
 
 def is_held(consent: Mapping[str, Any], *, is_ended: bool = False) -> bool:
-    """Return True if a living process is at work on the run of this newest consent."""
     is_alive = "pid" in consent and reruns.is_other_alive(consent["pid"], consent["started"])
     return consent.get("batch") in _held or (is_alive and not is_ended)
 
 
 def refuse_held(consent: Mapping[str, Any], what: str, *, is_ended: bool = False) -> None:
-    """Raise DeskError if a living process is at work on the run of this newest consent."""
     if is_held(consent, is_ended=is_ended):
         problem = f"process {consent['pid']} is at work on {what}"
         raise DeskError(problem, "Wait for it, or stop it there.")
@@ -267,7 +264,6 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
 
 
 def of_item(desk: OpenFile, item: Item) -> tuple[Rerun, ...]:
-    """Return the re-runs in a verdict's report, then those of this desk, the oldest first."""
     truth = item.row.label
     filed: tuple[Rerun, ...] = ()
     if bodies := item.verdict.body.get("reruns"):
@@ -315,7 +311,6 @@ def _rerun(plan: int, verdict: Verdict, about: Mapping[str, Any], truth: str | N
 
 
 def flips_of_run(desk: OpenFile, run: Run) -> tuple[FlipRate, ...]:
-    """Count how often each juror changed its vote over this desk's re-runs in a run."""
     stored = reruns.of_plans(desk.conn, list(plans(desk, run)))
     return flip_rates(
         (

@@ -75,7 +75,6 @@ def label_named(
 
 
 def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
-    """Return the run of an event if it is loaded, the event, and the current label of its item."""
     run = next((found for found in desk.runs() if found.hash == made.run), None)
     if run is None or made.verdict is None:
         return run, made, None

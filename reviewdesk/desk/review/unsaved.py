@@ -105,7 +105,6 @@ def paths(desk: Desk) -> list[Path]:
 
 
 def can_keep(act: object) -> TypeGuard[Kept]:
-    """Return True if a write can be kept; an empty draft has nothing to keep."""
     return isinstance(act, Edit | edits.Turn) or (isinstance(act, NoteDraft) and bool(act.text))
 
 
@@ -163,7 +162,6 @@ def waiting(desk: Desk) -> Iterator[UnsavedFile]:
 
 
 def notices(desk: Desk) -> Iterator[str]:
-    """Yield messages about the reviewer's files where the files cannot be offered."""
     try:
         for file in waiting(desk):
             count = f"{len(file.edits):,} change{'s' * (len(file.edits) != 1)}"

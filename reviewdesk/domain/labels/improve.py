@@ -169,7 +169,6 @@ def group_of(text: str | None, test: str, verdict: str) -> str:
 
 
 def rubric_name(rubrics: Collection[str | None]) -> str:
-    """Return the name under which a run's split is kept: a hash of all rubrics of its cases."""
     return hashlib.sha256(canonical_json(sorted(one or "" for one in rubrics))).hexdigest()[:32]
 
 
@@ -231,7 +230,6 @@ class SplitLabels(Struct, frozen=True):
 
     @property
     def judged(self) -> Sequence[LabelledCase]:
-        """The cases of the tuning half on which changes of the rule are tried."""
         return self.tuning[:500]
 
     @property
@@ -245,18 +243,15 @@ class SplitLabels(Struct, frozen=True):
 
     @property
     def gain(self) -> float | None:
-        """The smallest gain that the next try could show; ``None`` if it can show none."""
         strata = [one.stratum for one in self.asked]
         return smallest_gain(self.sizes, strata, len(self.split.tries))
 
     @property
     def wrong(self) -> tuple[LabelledCase, ...]:
-        """The cases of the tuning half that the panel decided against their labels."""
         return tuple(one for one in self.tuning if one.decided is (not one.should_pass))
 
     @property
     def decisions(self) -> Counter[tuple[bool | None, bool]]:
-        """The cases of the tuning half by what the panel decided and whether they should pass."""
         return Counter((one.decided, one.should_pass) for one in self.tuning)
 
     def said(self, field: str) -> list[tuple[str, int, int]]:

@@ -53,7 +53,6 @@ class ConsentPlan(Struct, frozen=True):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the event of the consent states."""
         return {
             "hosts": [host.name for host in self.hosts],
             "models": list(self.models),
@@ -63,7 +62,6 @@ class ConsentPlan(Struct, frozen=True):
         }
 
     def check_ceiling(self, usd: float | None) -> None:
-        """Raise UsageError for a ceiling on calls of which one has no price."""
         if usd is not None and self.unpriced:
             problem = f"a ceiling needs prices, and {', '.join(self.unpriced)} has none"
             hint = "Give each juror price: {input, output} in US dollars per million tokens."

@@ -117,7 +117,6 @@ def key_variable(vendor: str, named: str | None = None) -> str | None:
 
 
 def likely_vendor(model: str) -> str | None:
-    """Return the vendor that a model's name suggests, for use in a hint, or ``None``."""
     if "/" in model:
         return "openrouter"
     found = family(model)
@@ -211,7 +210,6 @@ def thinks(model: str, extra: Mapping[str, Any]) -> bool:
 
 
 def default_max_tokens(model: str, extra: Mapping[str, Any]) -> int:
-    """Return the default token limit of a juror, with room for its thoughts."""
     thinking = extra.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
     if isinstance(budget, int):

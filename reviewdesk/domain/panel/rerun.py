@@ -76,7 +76,6 @@ class Change(Struct, frozen=True):
 
     @property
     def moved(self) -> float | None:
-        """The change of the juror's score; ``None`` unless it gave one both times."""
         one, two = (cast.score if cast else None for cast in (self.before, self.after))
         return None if one is None or two is None else two - one
 

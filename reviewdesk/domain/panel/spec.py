@@ -127,7 +127,6 @@ class PanelRule:
 
     @property
     def counting(self) -> LabelRules:
-        """The labels and the options for counting them."""
         names = (*_SPELLED, "use_confidence", "aggregate")
         stated = {name: getattr(self, name) for name in names}
         return LabelRules(**stated, fallback=UNCLEAR if self.fallback is None else self.fallback)
@@ -438,7 +437,6 @@ class RerunSeats(Struct, frozen=True):
         return len(self.asked) + len(self.kept)
 
     def committed(self, rubric: str | None, tags: Iterable[str]) -> str:
-        """Return the panel hash of the re-run's verdict, known before the first request."""
         seats = [
             seat_body(self.asked[seat]) if seat in self.asked else self.kept[seat]
             for seat in range(self.size)

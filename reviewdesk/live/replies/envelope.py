@@ -41,7 +41,6 @@ class Envelope(Struct, frozen=True):
     refusal: str | None = None
 
     def usd(self, price: Price | None) -> float | None:
-        """Return the cost of the reply, as stated or else by its tokens; ``None`` if unknown."""
         if self.cost is not None:
             return self.cost
         if price is None or self.tokens_in is None or self.tokens_out is None:
@@ -97,7 +96,6 @@ def rows_at(found: Any, path: str) -> list[Mapping[str, Any]]:
 
 
 def count_at(found: Any, path: str) -> int | None:
-    """Return the number of tokens at a path, or ``None`` without a plausible number."""
     value = value_at(found, path)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
     return value if is_count else None
@@ -255,7 +253,6 @@ class StatedError(Struct, frozen=True):
 
 
 def stated_error(body: str) -> StatedError:
-    """Read the error that a body states, in any of the shapes that endpoints use."""
     found = decoded(body)
     if isinstance(found, list) and found:
         found = found[0]
@@ -349,7 +346,6 @@ def _stated_fault(body: str, found: Mapping[str, Any]) -> Fault:
 
 
 def _refusal(body: str, error: StatedError, status: int, text: str) -> Fault:
-    """Return the fault of a refusal with this HTTP status."""
     # Billing is also named where only a quota per minute is used up, which states a delay.
     is_billed = status in {400, 403, 429} and "retryDelay" not in body
     if status == 402 or (is_billed and _OUT_OF_CREDIT.search(error.whole)):

@@ -85,7 +85,6 @@ class BatchWire(Struct, frozen=True):
     """The paths of an answer's error; the first that exists counts."""
 
     def upload(self, name: str, calls: Sequence[Named]) -> Upload | None:
-        """Return the file of the requests, if the vendor wants one."""
         if self.line is None:
             return None
         lines = b"".join(encoded(self.line(*named)) + b"\n" for named in calls)
@@ -125,7 +124,6 @@ class BatchWire(Struct, frozen=True):
         return jobs, self.next_page(found, jobs, number)
 
     def answers(self, body: str) -> dict[str, BatchAnswer]:
-        """Read the answers, by the id of their call, from the content of one result path."""
         if self.rows:
             whole = json.loads(body)
             rows = next((found for path in self.rows if (found := rows_at(whole, path))), [])

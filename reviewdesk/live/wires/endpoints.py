@@ -91,6 +91,5 @@ def proxy_for(url: str) -> str | None:
 
 
 def address_text(proxy: str) -> str:
-    """Return a proxy's address without the credentials in it."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))

@@ -40,7 +40,6 @@ def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) 
 
 
 def optional(call: Call, place: Endpoint) -> frozenset[str]:
-    """Return the parts of the payload that an endpoint may refuse."""
     sent = {
         TEMPERATURE: call.juror.acting_temperature is not None,
         STRUCTURE: place.shape is not JsonMode.NONE,
