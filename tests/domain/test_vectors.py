@@ -32,8 +32,7 @@ from reviewdesk.domain.stats.calibration import (
 from reviewdesk.domain.stats.correction import rate_or_zero, rogan_gladen, wald
 from reviewdesk.domain.verdict import Decision, Rounding
 from tests.domain.bodies import values
-from tests.domain.calibration_vectors import CALIBRATION
-from tests.domain.panel_vectors import PANEL
+from tests.domain.panel_vectors import CALIBRATION, PANEL
 from tests.helpers import placed
 
 HERE = Path(__file__).parent

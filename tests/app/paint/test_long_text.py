@@ -1,6 +1,7 @@
-"""Long texts in the item pane: folds, columns; the same facts at every width."""
+"""Long texts in the item pane: folded and laid out without loss, the same facts at every width."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.paint.item import beside, column, painted_item, text_lines
-from reviewdesk.app.paint.styled import heading
+from reviewdesk.app.paint.styled import (
+    _any_cuts,
+    cuts,
+    fitting,
+    fitting_end,
+    hang_of,
+    heading,
+    is_json,
+    laid_out,
+)
 from reviewdesk.domain.records import Event, Item, Truth
 from tests.app.builders import item_of
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
@@ -207,3 +217,135 @@ def test_a_fold_never_hides_fewer_than_eight_lines(tmp_path: Path) -> None:
             counts += [int(text.split()[1]) for text in drawn if "lines …" in text]
         assert min(counts) == 8
         assert counts == [*range(8, 8 + len(counts))]
+
+
+ATOMS = ["a", "b", " ", "  ", ".", "(", "日", "本", "。", "「", "한", "글", "e\u0301"]
+ATOMS += ["👍", "e\u0301\u0302"]
+TEXTS = st.lists(st.sampled_from(ATOMS), max_size=60).map("".join)
+
+
+def pieces(text: str, first: int, rest: int | None = None) -> list[str]:
+    return [text[a:b] for a, b in cuts(text, first, rest or first)]
+
+
+@given(TEXTS, st.integers(2, 30), st.integers(2, 30))
+def test_pieces_fit_and_only_spaces_are_left_out(text: str, first: int, rest: int) -> None:
+    found = cuts(text, first, rest)
+    borders = {0, *(end for _, end, _ in split_graphemes(text)[0])}
+    at = 0
+    for number, (start, end) in enumerate(found):
+        assert text[at:start].strip(" ") == ""
+        room = rest if number else first
+        assert cell_len(text[start:end]) <= room
+        assert {start, end} <= borders
+        at = end
+    assert text[at:].strip(" ") == ""
+
+
+@given(st.text("ab .", max_size=60), st.integers(1, 12), st.integers(1, 12))
+def test_both_ways_of_folding_agree_on_plain_text(text: str, first: int, rest: int) -> None:
+    if len(text) > first:
+        assert cuts(text, first, rest) == _any_cuts(text, first, rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("one two three", 7, ["one two", "three"]),
+        ("one   two", 5, ["one", "two"]),
+        ("abcdefgh", 3, ["abc", "def", "gh"]),
+        ("    deep", 6, ["    de", "ep"]),
+        # Four ideographs are eight cells; the space after "a" leaves the line all but empty.
+        ("a 日本日本日本", 8, ["a 日本日", "本日本"]),
+        # Hangul has spaces between words.
+        ("한글 한글", 6, ["한글", "한글"]),
+        ("日本", 1, ["日", "本"]),
+        ("      ", 3, [""]),
+        ("", 3, [""]),
+    ],
+)
+def test_folds(text: str, width: int, expected: list[str]) -> None:
+    assert pieces(text, width) == expected
+
+
+@given(TEXTS, st.integers(0, 20))
+def test_what_fits_is_whole_and_as_much_as_possible(text: str, width: int) -> None:
+    kept = fitting(text, width)
+    assert cell_len(text[:kept]) <= width
+    more = next((end for start, end, _ in split_graphemes(text)[0] if start == kept), None)
+    assert more is None or cell_len(text[:more]) > width
+    end = fitting_end(text, width)
+    assert cell_len(text[len(text) - end :]) <= width
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30
+)
+_WHITE = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
+
+
+def bare(text: str) -> str:
+    """JSON without the white space between its tokens."""
+    return _WHITE.sub(lambda match: match[1] or "", text)
+
+
+@given(VALUES, st.booleans())
+def test_indenting_json_keeps_every_token(value: object, spaced: bool) -> None:
+    text = json.dumps([value], separators=(", ", ": ") if spaced else (",", ":"))
+    found = laid_out(text)
+    assert bare(found) == bare(text)
+    # Laid out once, it stays so.
+    assert "\n" not in found or laid_out(found) == found
+
+
+def test_json_is_indented_token_by_token() -> None:
+    long = "x" * 40
+    text = f'{{"a":1.50e+01,"a":"\\u00e9\\"","list":[1,2],"{long}":{{}},"n":[{{"{long}":null}}]}}'
+    assert laid_out(text).split("\n") == [
+        "{",
+        '  "a": 1.50e+01,',
+        '  "a": "\\u00e9\\"",',
+        '  "list": [',
+        "    1,",
+        "    2",
+        "  ],",
+        f'  "{long}": {{}},',
+        '  "n": [',
+        "    {",
+        f'      "{long}": null',
+        "    }",
+        "  ]",
+        "}",
+    ]
+
+
+def test_long_json_and_what_is_none_stay_as_they_are() -> None:
+    long = json.dumps(["x" * 50] * 4000)
+    assert len(long) > 200_000
+    deep = "[" * 25 + "]" * 25
+    for text in (long, deep, "no {json}", '{\n"a": 1}', ""):
+        assert laid_out(text) == text
+
+
+def test_a_line_continues_behind_its_marks() -> None:
+    rows = "# Title", "plain", "  two", "- item", "2. two", "> said", "> - both"
+    assert [hang_of(row, json=False) for row in rows] == [0, 0, 2, 2, 3, 2, 4]
+    assert hang_of('    "a": 1', json=True) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "json"),
+    [
+        ('{"a": 1}', True),
+        ('[1, 2,\n {"b": null}]', True),
+        (" [] \n", True),
+        ('{"a":1,"a":2,"n":1e400}', True),
+        ('{"a": 1} and more', False),
+        ("{not json}", False),
+        ('["\ud800"]', False),
+        ("[" * 100_000 + "]" * 100_000, False),
+    ],
+)
+def test_json_is_told_by_its_signs(text: str, json: bool) -> None:
+    assert is_json(text) is json

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import SHARED, controls
-from tests.reports.promptfoo.test_promptfoo_keys import KEY, everywhere
+from tests.reports.promptfoo.test_promptfoo_hostile import KEY, everywhere
 from tests.reports.promptfoo_rows import broken, result, row, rubric
 
 ESCAPES = "\x1b[2J[bold]\u202e"

@@ -1,4 +1,4 @@
-"""Keys that foreign files show in clear reach no report, whoever reads them."""
+"""What is taken for an API key, and that none in a foreign file reaches a report."""
 
 import json
 from typing import Any
@@ -8,6 +8,7 @@ import pytest
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
 from reviewdesk.reports.mapping.secrets import without_likely
+from reviewdesk.reports.wording import keylike, names_a_secret
 from tests.helpers import report as canonical
 from tests.helpers import verdict
 from tests.reports.promptfoo_rows import graded, result, row, rubric
@@ -137,3 +138,35 @@ def test_a_juror_name_that_is_cut_inside_a_key_keeps_no_part_of_it(seat: str) ->
     told = said(files[seat])
     assert "[REDACTED]" in told
     assert secret[:8] not in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-live-4f9aT7Qe2LmZ8xWb", "sk-ant-api03-AbCdEfGhIj", "Bearer sk-live-4f9aT7Qe2LmZ8xWb",
+        "AIzaSyD4f9aT7Qe2LmZ8xWb", "gsk_4f9aT7Qe2LmZ8xWb", "x7Kq9sLmP2vR4tYw8zBn3cXd6fGh",
+        '"key-4f9aT7Qe2LmZ8xWb"', "https://h.example/sk-live-4f9aT7Qe2LmZ8xWb/v1",
+    ],
+)  # fmt: skip
+def test_keys(text: str) -> None:
+    assert keylike(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gpt-6.1-sol", "claude-sonnet-5-5", "mistralai/Ministral-8B-Instruct-2410", "qwen3:8b",
+        "risk-assessment-judge-2026", "key-account-manager", "task-4f9aT7Qe2LmZ8xWb",
+        "OPENAI_API_KEY",        "the strict one of the second week", "ft:gpt-5:acme::a1B2c3", "",
+    ],
+)  # fmt: skip
+def test_names_are_no_keys(text: str) -> None:
+    assert not keylike(text)
+
+
+def test_names_of_secrets() -> None:
+    for name in ("key", "api_key", "API-Key", "apikey", "token", "access_token", "Authorization",
+                 "OPENAI_API_KEY", "password", "client secret"):  # fmt: skip
+        assert names_a_secret(name), name
+    for name in ("name", "keys", "max_tokens", "tokens", "monkey"):
+        assert not names_a_secret(name), name

@@ -1,11 +1,13 @@
-"""Answers under unknown keys, decisions beside a jury, and amounts as other tools write them."""
+"""Answers under unknown keys, decisions beside a jury, foreign amounts, and notes of an import."""
 
 import json
 from typing import Any
 
 import pytest
 
+from reviewdesk.reports import read
 from reviewdesk.reports.mapping import values
+from tests.helpers import report, source, verdict
 from tests.reports.foreignkit import only, opened, refusal
 from tests.reports.tablekit import long, table, verdicts
 from tests.reports.tablekit import refusal as table_refusal
@@ -204,3 +206,25 @@ def test_no_tokens_at_all_are_a_count_too() -> None:
     _, (body,) = opened([row], lines=True)
     (seat,) = body["jurors"]
     assert (seat["tokens_in"], seat["tokens_out"]) == (382, 0)
+
+
+def notes(data: bytes, name: str = "file.json") -> list[str]:
+    found = read(source(data, name))
+    assert list(found.verdicts())
+    return found.notes
+
+
+def test_an_id_of_two_juries_is_made_unique() -> None:
+    jury = {"name": "same", "jurors": [{"id": "j", "score": 0.9, "pass": True}]}
+    found = notes(json.dumps({"results": [jury, jury, jury]}).encode())
+    assert "made 2 ids unique with #2 and so on" in found
+    assert any(note.startswith("shape not verified") for note in found)
+
+
+def test_a_canonical_report_may_have_such_ids_of_its_own() -> None:
+    assert notes(report(verdict("a"), verdict("a#2"))) == []
+
+
+def test_replaced_surrogates_are_counted() -> None:
+    data = report(verdict("a", output="HALF")).replace(b"HALF", rb"\ud83d")
+    assert notes(data) == ["replaced 1 lone surrogate by U+FFFD"]

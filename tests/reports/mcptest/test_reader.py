@@ -5,6 +5,7 @@ import pytest
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
+from reviewdesk.reports.mcptest import find_juries
 from tests.helpers import verdict_problem
 
 
@@ -290,3 +291,19 @@ def test_a_1_of_a_juror_with_scores_beyond_1_is_no_full_mark() -> None:
         (None, 1),
         (1, None),
     ]
+
+
+def test_deep_envelopes_cost_no_more_than_their_objects() -> None:
+    # Looking again at each level for every level above would take 2^60 steps here.
+    document: Any = {"jurors": [{"name": "a", "score": 0.5, "pass": True}], "passed": True}
+    for _ in range(60):
+        document = {"escalate_for_review": True, "a": document}
+    (jury,) = find_juries(document)
+    assert jury.pointer == "/a" * 60
+    assert jury.facts["escalate_for_review"] is True
+
+
+def test_a_list_of_tests_is_not_a_panel() -> None:
+    inner = {"name": "t", "score": 1, "jurors": [{"model": "m", "pass": True}]}
+    (jury,) = find_juries({"verdicts": [inner]})
+    assert jury.pointer == "/verdicts/0"

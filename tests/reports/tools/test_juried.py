@@ -1,8 +1,12 @@
+import json
 from typing import Any
 
 import pytest
 
+from tests.helpers import report as canonical
+from tests.helpers import verdict
 from tests.reports.foreignkit import only, opened, refusal
+from tests.reports.promptfoo_rows import result, row, rubric
 
 AT = "2026-11-21T20:47:12+00:00"
 
@@ -176,3 +180,221 @@ def test_a_queue_entry_without_a_verdict_has_no_ballot() -> None:
     body = only(entry(verdict=None, reason="", model=None, checks=[CHECK]))
     assert (body["jurors"], "decision" in body) == ([], False)
     assert body["checks"] == [{"name": "contains: 9am", "pass": False, "reason": "no"}]
+
+
+FIRST_IS_BETTER = "The first response is better than the second."
+
+NO_TEXTS = "the responses are not in this file, only who wrote them; completions.jsonl has them"
+
+
+def pair(judge: str, choice: Any, **more: Any) -> dict[str, Any]:
+    asked = {"user_prompt": "Say hello.", "judge_model": judge, "first_completion_by": "x/one"}
+    spent = {"temperature": None, "completion_tokens": 18, "prompt_tokens": 382}
+    return {**asked, "second_completion_by": "y/two", "pairwise_choice": choice, **spent, **more}
+
+
+def single(judge: str, **more: Any) -> dict[str, Any]:
+    return {"user_prompt": "p", "judge_model": judge, "model_being_judged": "x/one", **more}
+
+
+def test_judges_of_one_pair_are_one_panel() -> None:
+    rows = [
+        pair("a", "A>B", total_tokens=400, explanation="kinder", seed=3),
+        pair("b", "B>>A", temperature=0.2),
+        pair("a", "A=B"),
+    ]
+    report, (body,) = opened(rows, lines=True)
+    assert report.format == "lm-council"
+    tokens = {"tokens_in": 382, "tokens_out": 18}
+    assert body == {
+        "id": "Say hello.: x/one: y/two",
+        "case": {"test": "Say hello.: x/one: y/two"},
+        "input": "Say hello.",
+        "output": "x/one",
+        "alternative": "y/two",
+        "rubric": FIRST_IS_BETTER,
+        "generator": {"model": "x/one"},
+        "jurors": [
+            {"id": "a", "model": "a", "label": "A>B", "pass": True, "reason": "kinder", **tokens},
+            {"id": "a#2", "model": "a", "label": "A=B", "pass": None, **tokens},
+            {"id": "b", "model": "b", "label": "B>>A", "pass": False, "temperature": 0.2, **tokens},
+        ],
+        "provenance": {"pointer": "line 1"},
+    }
+    assert report.notes[:2] == [NO_TEXTS, "columns not read: total_tokens, seed"]
+
+
+def test_the_other_order_is_another_verdict() -> None:
+    turned = {"first_completion_by": "y/two", "second_completion_by": "x/one"}
+    _, bodies = opened([pair("a", "A>B"), pair("a", "A>B", **turned)])
+    assert [(body["output"], body["alternative"]) for body in bodies] == [
+        ("x/one", "y/two"),
+        ("y/two", "x/one"),
+    ]
+
+
+def test_rows_of_one_question_stand_anywhere() -> None:
+    rows = [pair(f"j{n}", "A>B", user_prompt=f"p{q}") for n, q in enumerate((0, 1, 2, 2, 0, 1))]
+    _, bodies = opened(rows, lines=True)
+    assert [body["input"] for body in bodies] == ["p0", "p1", "p2"]
+    panels = [[one["id"] for one in body["jurors"]] for body in bodies]
+    assert panels == [["j0", "j4"], ["j1", "j5"], ["j2", "j3"]]
+
+
+@pytest.mark.parametrize(
+    ("choice", "label", "vote"),
+    [
+        ("[[A>>B]]", "[[A>>B]]", True),
+        ("B>A", "B>A", False),
+        ("A~B", "A~B", None),
+        (None, None, None),
+    ],
+)
+def test_choices(choice: Any, label: str | None, vote: bool | None) -> None:
+    found = only(pair("a", choice))["jurors"][0]
+    assert (found.get("label"), found.get("pass")) == (label, vote)
+
+
+def test_each_criterion_of_a_rubric_is_a_verdict() -> None:
+    rows = [
+        single("a", Coherence=5, Relevance=2, Overall=3.5, temperature=0.0),
+        single("b", Coherence=3, Relevance=None, Overall=3.0, temperature=0.0),
+    ]
+    report, bodies = opened(rows, lines=True, scale=(1.0, 5.0))
+    assert [body["rubric"] for body in bodies] == ["Coherence", "Relevance"]
+    assert [body["id"] for body in bodies] == ["p: x/one / Coherence", "p: x/one / Relevance"]
+    # On 1..5 a 5 is 1, a 3 is the middle and a 2 is one step of four.
+    assert [one.get("score") for one in bodies[0]["jurors"]] == [1.0, 0.5]
+    assert [one.get("score") for one in bodies[1]["jurors"]] == [0.25, None]
+    assert "columns not read: Overall" in report.notes
+    report, bodies = opened(rows, lines=True)
+    assert [one["raw_score"] for one in bodies[0]["jurors"]] == [5, 3]
+    assert any("--scale LOW..HIGH (3x, from 2 to 5)" in note for note in report.notes)
+
+
+def test_an_empty_prompt_and_a_long_one_have_names() -> None:
+    assert only(pair("a", "A>B", user_prompt=" "))["case"]["test"] == "x/one: y/two"
+    long = only(pair("a", "A>B", user_prompt="x\n" * 5000))
+    assert len(long["id"]) < 500
+    assert long["input"] == "x\n" * 5000
+
+
+def test_a_named_key_is_removed_from_the_texts() -> None:
+    body = only([pair("a", "A>B", api_key="hunter2hunter2", explanation="as hunter2hunter2 says")])
+    assert body["jurors"][0]["reason"] == "as [REDACTED] says"
+
+
+@pytest.mark.parametrize(
+    ("document", "what", "hint"),
+    [
+        (b"confidence,correct\n0.9,true\n", "calibration labels file", "reviewdesk calibrate run"),
+        (b"name: p\njurors:\n- model: m\n", "is a panel file", "judge CASES --panel run.json -o"),
+        (b"# ours\n\n[[jurors]]\nmodel = 'm'\n", "is a panel file", "judge CASES --panel run.json"),
+        ({"name": "p", "jurors": [{"model": "m"}]}, "is a panel file", "judge CASES --panel"),
+        (b"jury:\n- report: r\n", "is a suite of gates", "reviewdesk gate run.json"),
+        (b"item = 'a'\neach = 'b'\n", "is a map of tables", "open TABLE --map run.json"),
+        (b"a\tb\n1\t2\n", "no column that names the judge", "open run.json --judge-columns a,b"),
+        (b"item,judge,score\ra,j,1\r", "carriage return alone", "tr '\\r' '\\n' < run.json | "),
+        ('{"a": 1}'.encode("utf-32"), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8 run.json | "),
+        ('{"a": 1}'.encode("utf-32-le"), "is UTF-32 text", "iconv -f UTF-32LE -t UTF-8 run.json"),
+        ('{"a": 1}'.encode("utf-32-be"), "is UTF-32 text", "iconv -f UTF-32BE -t UTF-8 run.json"),
+        ('{"a": 1}'.encode("utf-16-le"), "is UTF-16 text", "iconv -f UTF-16LE -t UTF-8 run.json"),
+    ],
+)
+def test_what_is_not_read_names_the_way_out(document: Any, what: str, hint: str) -> None:
+    text = refusal(document, lines=isinstance(document, list))
+    assert what in text
+    assert hint in text
+
+
+@pytest.mark.parametrize("forced", ["canonical", "canonical-jsonl"])
+def test_either_name_of_our_own_format_reads_both_of_its_shapes(forced: str) -> None:
+    document = canonical(verdict("a"), verdict("b"))
+    whole = json.loads(document)
+    verdicts = whole.pop("verdicts")
+    lines = b"".join(json.dumps(one).encode() + b"\n" for one in (whole, *verdicts))
+    for data in (document, lines):
+        assert [body["id"] for body in opened(data, format=forced)[1]] == ["a", "b"]
+
+
+def test_a_format_may_be_named_as_the_import_is() -> None:
+    assert "juried-queue" not in refusal({"a": 1}, format="juried-queue")
+
+
+def test_one_row_of_promptfoo_on_several_lines() -> None:
+    (made,) = result(row(rubric(0.5, True)))["results"]["results"]
+    _, (body,) = opened(json.dumps(made, indent=2).encode())
+    assert body["jurors"][0]["score"] == 0.5
+
+
+def test_a_file_of_which_nothing_is_left_is_no_empty_run() -> None:
+    document = canonical({**verdict("a"), "score": 5})
+    text = refusal(document, skip_bad=True)
+    assert "has no verdict that can be read; the first is $.verdicts[0].score" in text
+
+
+PAIR = {"user_prompt": "p", "pairwise_choice": "A>B", "first_completion_by": "openai/gpt-4o"}
+
+
+@pytest.mark.parametrize(
+    ("judge", "second", "shared", "generator"),
+    [
+        ("openai/gpt-5", "anthropic/claude-4", None, True),
+        ("anthropic/claude-3", "anthropic/claude-4", True, False),
+        ("google/gemini-2", "anthropic/claude-4", None, True),
+        # The second writer's family is not known, so that neither is whether the judge is of it.
+        ("google/gemini-2", "house/own", None, False),
+    ],
+)
+def test_a_judge_may_be_of_the_family_of_either_writer(
+    judge: str, second: str, shared: bool | None, generator: bool
+) -> None:
+    rating = {**PAIR, "judge_model": judge, "second_completion_by": second}
+    body = only(json.dumps(rating).encode())
+    assert body.get("same_family") is shared
+    assert ("generator" in body) is generator
+
+
+METRIC = {"name": "Tone (a)", "score": 0.5, "success": True, "evaluationModel": "gpt-5"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        result(row(rubric(0.5, True))),
+        {"testCases": [{"name": "n", "metricsData": [METRIC]}]},
+        {
+            "eval": {"task": "t", "eval_id": "e"},
+            "status": "success",
+            "samples": [{"id": "a", "epoch": 1, "scores": {"own": {"value": 1}}}],
+        },
+    ],
+)
+def test_a_model_for_nobody_is_told_of(document: Any) -> None:
+    report, _ = opened(document, models={"nobody": "m"})
+    assert "--models: no juror is called nobody" in report.notes
+
+
+def test_a_model_of_the_files_own_stands() -> None:
+    document = {"testCases": [{"name": "n", "metricsData": [METRIC]}]}
+    report, (body,) = opened(document, models={"a": "other"})
+    assert body["jurors"][0]["model"] == "gpt-5"
+    assert "--models: the file's own model is used for a" in report.notes
+
+
+def test_scores_of_different_names_are_told_to_be_one_panel() -> None:
+    scores = {"ann": 1, "ben": 0}
+    report, (body,) = opened([{"id": "r", "input": "q", "output": "a", "scores": scores}])
+    assert report.format == "braintrust"
+    assert [one["id"] for one in body["jurors"]] == ["ann", "ben"]
+    told = "read as one panel: ann, ben; name those that ask different questions with"
+    assert any(note.startswith(told) for note in report.notes)
+
+
+def test_a_line_that_is_no_json_says_what_skip_bad_leaves_out() -> None:
+    whole = json.loads(canonical())
+    del whole["verdicts"]
+    data = json.dumps(whole).encode() + b"\n" + json.dumps(verdict("a")).encode() + b"\n{bad\n"
+    text = refusal(data, skip_bad=True)
+    assert "line 3, column 2" in text
+    assert "Fix the line or remove it; --skip-bad leaves out verdicts, not lines." in text
