@@ -45,9 +45,6 @@ def test_a_limiter_that_never_acts_is_no_measurement() -> None:
     assert row(0) == "the limiter refused nothing | | |"
 
 
-ROWS = ("all ids of", "item opened at random", "label committed")
-
-
 @pytest.mark.slow
 def test_the_rows_of_a_desk_are_measured(tmp_path: Path) -> None:
     done = subprocess.run(
@@ -57,7 +54,7 @@ def test_the_rows_of_a_desk_are_measured(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stdout.splitlines()
-    for row in ROWS:
+    for row in ("all ids of", "item opened at random", "label committed"):
         assert sum(line.startswith(f"| {row}") for line in lines) == 1, row
     # The second table: two sizes, each with the cost of a verdict and of a label.
     assert [line.split(" | ")[0] for line in lines if line.startswith(("| 100 ", "| 300 "))] == [

@@ -23,7 +23,6 @@ from tests.app.reviewkit import Review
 from tests.docs.pages import DOCS, blocks, run_page
 from tests.helpers import ROOT, SAMPLES, Clock, environment
 
-PAGE = DOCS / "tutorial.md"
 RUN, SECOND = "support-bot.jsonl", "support-bot-second-panel.jsonl"
 
 
@@ -100,7 +99,7 @@ def test_a_second_panel_is_compared_and_labels_are_taken_away(
 
 
 def test_the_page_says_what_is_done_here() -> None:
-    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    text = " ".join((DOCS / "tutorial.md").read_text(encoding="utf-8").split())
     for said in (
         f"`:open sample_runs/{SECOND}`", "`:compare`", "`:export labels.jsonl`", "`:filter`",
         "type `trim`", "`/` then `sorry`", "`wrong-policy, tone`", "`tag:tone` or `mark`",
@@ -108,12 +107,9 @@ def test_the_page_says_what_is_done_here() -> None:
         assert said in text
 
 
-GATES = DOCS / "how-to" / "gates-in-ci.md"
-
-
 @pytest.mark.slow
 def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
-    finished, stderr = run_page(GATES, tmp_path)
+    finished, stderr = run_page(DOCS / "how-to" / "gates-in-ci.md", tmp_path)
     assert [one.code for one in finished] == [0, 0, 0, 1, 0, 0, 1, 3, 3, 1, 0, 0], stderr
     assert [one.code for one in finished] == [one.block.code for one in finished]
     (

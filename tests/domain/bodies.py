@@ -134,12 +134,11 @@ def jurors(draw: st.DrawFn, seat: int) -> Any:
     return value
 
 
-_STRATEGIES = [strategy.value for strategy in Strategy]
 _METRICS = ("krippendorff_alpha", "r_wg", "pairwise", "consensus_share", "variance", "unknown")
 _OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
     "threshold": GRID,
     "quorum": st.sampled_from([0.5, 0.6, 0.67, 1, 1.0, "2/3", "3/3", 0.001]),
-    "strategy": st.sampled_from(_STRATEGIES),
+    "strategy": st.sampled_from([strategy.value for strategy in Strategy]),
     "decision": st.sampled_from(["pass", "fail", "inconclusive", "error"]),
     "score": UNIT,
     "agreement": st.fixed_dictionaries(

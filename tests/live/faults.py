@@ -16,8 +16,6 @@ from reviewdesk.domain.verdict import Status
 from tests.helpers import START
 from tests.live.server import Fault, Seen, answer, envelope, verdict
 
-HUGE = 3_000_000
-
 LIMITED = 104
 """Attempts in 600 seconds of nothing but 429: waits of 0.375, 0.75, 1.5 and 3 s, then 6 s each."""
 
@@ -176,7 +174,7 @@ FAULTS = {
     "another nonce": Ending(UNREAD, "nonce", _says(lambda seen: verdict(seen, nonce="1234"))),
     "NaN score": Ending(UNREAD, "not_json", _says(lambda seen: verdict(seen, score=float("nan")))),
     "score 85": Ending(UNREAD, "out_of_range", _says(lambda seen: verdict(seen, score=85))),
-    "huge body": Ending(ERROR, "too_large", _raw(" " * HUGE)),
+    "huge body": Ending(ERROR, "too_large", _raw(" " * 3_000_000)),
     "endless body": Ending(ERROR, "too_large", _sends(_endless)),
     "gzip bomb": Ending(ERROR, "too_large", _sends(_bomb)),
     "gzip": Ending(OK, "", _sends(_zipped)),

@@ -40,10 +40,9 @@ from tests.helpers import (
 
 DRAWN = ("stratum", "rank", "draw", "mix", "audit")
 ALPHA = {"value": 0.9, "metric": "krippendorff_alpha"}
-SHARE = {"value": 1.0, "metric": "pairwise"}
 FILES = [
     report(
-        verdict("share", 0.9, 0.2, agreement=SHARE),
+        verdict("share", 0.9, 0.2, agreement={"value": 1.0, "metric": "pairwise"}),
         verdict("lined", 0.9, 0.2, agreement=ALPHA),
         verdict("null", 0.9, 0.2, agreement={"value": None, "metric": "r_wg"}),
         verdict("word", 0.9, 0.2, band="high"),

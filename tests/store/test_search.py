@@ -86,9 +86,6 @@ def test_a_repair_builds_the_index_anew(path: Path, tmp_path: Path) -> None:
         assert desk.verify(full=told).ok
 
 
-TABLES = ("search", "indexed_runs", "case_tags", "filters", "seen")
-
-
 def test_an_older_desk_gets_its_tags_and_an_empty_index(tmp_path: Path) -> None:
     path = tmp_path / "desk.db"
     cases: tuple[list[str], ...] = (["refund", "a\x00b", "refund"], [], ["Über"])
@@ -99,7 +96,7 @@ def test_an_older_desk_gets_its_tags_and_an_empty_index(tmp_path: Path) -> None:
         filled = contents(desk)["case_tags"]
         assert len(filled) == 4
         unmeasure(desk.conn)
-        for name in TABLES:
+        for name in ("search", "indexed_runs", "case_tags", "filters", "seen"):
             desk.conn.execute(f"DROP TABLE {name}")
         desk.conn.execute("DROP INDEX label_events_deferred")
         set_back(desk.conn, "add_search")

@@ -33,8 +33,6 @@ from reviewdesk.views.jurors import jurors
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 
-CLEAN = HOSTILE.replace("\ud800", "")
-
 
 def drawn(*found: Voted) -> JurorRates:
     """Through the draw, with a tenth of the verdicts on which it differs from the panel."""
@@ -196,7 +194,7 @@ def test_a_blind_page_rests_on_labelled_verdicts_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_whatever_a_report_holds_no_line_is_too_wide() -> None:
-    hostile = filled(CLEAN, "日本" * 30, "short", "w" * 200)
+    hostile = filled(HOSTILE.replace("\ud800", ""), "日本" * 30, "short", "w" * 200)
     for width in WIDTHS:
         for blind in (False, True):
             check(document_lines(jurors(hostile, blind=blind), width), width)

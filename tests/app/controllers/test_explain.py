@@ -3,8 +3,6 @@
 from reviewdesk.app.controllers.state import Do
 from tests.app.reviewkit import Review, dialog_lines
 
-STRIP = ["25 labels · accuracy 0.8 · false passes 0.1", "run · flagged 0/3"]
-
 
 def explained(review: Review, lines: list[str]) -> list[str]:
     """Press the key, answer with the lines in view, and close the dialog."""
@@ -19,7 +17,7 @@ def explained(review: Review, lines: list[str]) -> list[str]:
 
 
 def test_the_flags_and_the_rule_of_the_item_come_first(review: Review) -> None:
-    words = explained(review, STRIP)
+    words = explained(review, ["25 labels · accuracy 0.8 · false passes 0.1", "run · flagged 0/3"])
     flags = {note.flag for note in review.item.assessment.notes}
     assert flags
     assert words[len(flags)] == "quorum"

@@ -198,8 +198,7 @@ def test_no_label_before_its_response_was_on_screen(tmp_path: Path, seed: int) -
     assert walk.desk.verify().ok
 
 
-DATA = ROOT.parent / "shared" / "data"
-REPORTS = sorted(DATA.glob("*.report.json"))
+REPORTS = sorted((ROOT.parent / "shared" / "data").glob("*.report.json"))
 
 
 def shown_rows(review: Review) -> dict[str, set[int]]:

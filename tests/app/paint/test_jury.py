@@ -121,9 +121,7 @@ def test_no_line_is_wider_than_the_pane(item: Item, width: int) -> None:
     assert drawn(item, 18, width)
 
 
-PAINTED = [DESK, DESK_LIGHT, HIGH_CONTRAST]
 LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
-GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
 
 
 def contrast(one: Color, other: Color) -> float:
@@ -173,8 +171,8 @@ def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
     assert contrast(Color.parse(one), Color.parse(other)) == pytest.approx(ratio, abs=0.005)
 
 
-@pytest.mark.parametrize("theme", PAINTED, ids=lambda theme: theme.name)
-@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("theme", [DESK, DESK_LIGHT, HIGH_CONTRAST], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("ground", ["background", "surface", "panel", "desk-bar", "desk-cursor"])
 def test_every_ink_reads_on_every_surface(theme: Theme, ground: str) -> None:
     under = Color.parse(variables(theme)[ground])
     for name, ink in colours(theme).items():
@@ -192,7 +190,6 @@ VGA = (
     "000000 aa0000 00aa00 aa5500 0000aa aa00aa 00aaaa aaaaaa "
     "555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff"
 )
-PAIRS = ("block-cursor", "input-selection", "screen-selection")
 
 
 def shown(colour: Color, palette: str, plain: str) -> Color:
@@ -208,7 +205,7 @@ def test_sixteen_colours_read_on_their_side(theme: Theme, paper: str, palette: s
     for name, ink in colours(theme).items():
         # The brown of VGA on black is the worst with 4.0; no palette's red or blue is worse.
         assert contrast(shown(ink, palette, labeller), ground) >= 3.9, name
-    for name in PAIRS:
+    for name in ("block-cursor", "input-selection", "screen-selection"):
         pair = [
             shown(Color.parse(theme.variables[f"{name}-{side}"]), palette, paper)
             for side in ("foreground", "background")

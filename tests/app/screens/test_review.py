@@ -186,9 +186,6 @@ async def test_no_size_breaks_it(opened: tuple[Desk, Run]) -> None:
         assert "RESPONSE" in stage.drawn() or stage.panes.current != "item"
 
 
-DIALOGS = ("at", "ctrl+p", "question_mark", "backslash", "c")
-
-
 @pytest.fixture
 def rough(tmp_path: Path) -> tuple[Desk, Run]:
     return open_run(tmp_path / "d.db", report([verdict(n) for n in range(1, 9)]))
@@ -202,7 +199,7 @@ SIZES = [
 @pytest.mark.slow
 async def test_no_width_breaks_a_dialog(rough: tuple[Desk, Run]) -> None:
     async with staged(*rough) as stage:
-        for key in DIALOGS:
+        for key in ("at", "ctrl+p", "question_mark", "backslash", "c"):
             await stage.press(key)
             assert len(stage.app.screen_stack) == 2
             for size in SIZES:

@@ -11,14 +11,13 @@ from tests.cli.conftest import Cli
 from tests.helpers import SHARED, open_desk
 
 DATA = SHARED / "data"
-NAMES = ("llmbar-rating-natural", "llmbar-cot-natural", "triviaqa-gpt4t")
 BOTH = {"pass", "fail"}
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the shared public data are not here")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["llmbar-rating-natural", "llmbar-cot-natural", "triviaqa-gpt4t"])
 def test_every_policy_is_as_a_recount_has_it(name: str, cli: Cli, desk_path: Path) -> None:
     file, truths = DATA / f"{name}.report.json", DATA / f"{name}.truth.jsonl"
     assert cli("ingest", file).code == 0

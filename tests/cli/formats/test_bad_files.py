@@ -147,7 +147,6 @@ def test_an_empty_labels_file_is_zero_with_a_warning(cli: Cli, write: Write) -> 
 
 HTML = b"<!DOCTYPE html>\n<html></html>"
 NOTEBOOK = json.dumps({"cells": [{"source": []}], "nbformat": 4}).encode()
-LOG = b"2026-01-02 10:00:00 INFO judge: started\n"
 CHAT = b'{"messages": [{"role": "user", "content": "hi"}]}\n' * 2
 CSV = b"item,judge,score\na,j,1\n"
 
@@ -184,7 +183,7 @@ WITHOUT = {
     "a.html": (HTML, "is an HTML page"),
     "a.svg": (b'<?xml version="1.0"?>\n<svg/>', "is an SVG image"),
     "a.xml": (b"<testsuites/>", "is a JUnit XML report, which has no ballots"),
-    "a.log": (LOG, "is a log"),
+    "a.log": (b"2026-01-02 10:00:00 INFO judge: started\n", "is a log"),
     "b.log": (b"[INFO] started\n", "is a log"),
     "a.py": (b"import json\n\ndef main():\n    pass\n", "is a program's source"),
     "a.sh": (b"#!/bin/sh\n", "is a script"),

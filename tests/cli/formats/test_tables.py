@@ -65,12 +65,9 @@ def test_a_broken_table_is_one_line_and_nothing_is_kept(cli: Cli, tmp_path: Path
     assert cli("runs", "--json").json == []
 
 
-ROWS = "id,answer,gpt_score,gpt_reason,claude_score\na,A,0.9,good,0.2\nb,B,1,,0\n"
-
-
 def test_a_table_is_opened_by_the_map_that_is_proposed(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    path.write_text(ROWS)
+    path.write_text("id,answer,gpt_score,gpt_reason,claude_score\na,A,0.9,good,0.2\nb,B,1,,0\n")
     refused = cli("ingest", path)
     assert refused.code == 2
     options = "--judge-columns gpt_score,claude_score --strategy majority --threshold 0.5"
@@ -86,14 +83,13 @@ def test_a_table_is_opened_by_the_map_that_is_proposed(cli: Cli, tmp_path: Path)
     assert cli("map", path, "-o", made).code == 2
 
 
-SHEET = "Frage,Antwort,alba,bruno\nq1,a1,0.9,0.2\nq2,a2,0.8,0.9\n"
-
-
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("reviewdesk.cli.terminal.can_ask", lambda: True)
     monkeypatch.chdir(tmp_path)
-    Path("sheet.csv").write_text(SHEET, encoding="utf-8")
+    Path("sheet.csv").write_text(
+        "Frage,Antwort,alba,bruno\nq1,a1,0.9,0.2\nq2,a2,0.8,0.9\n", encoding="utf-8"
+    )
     env = {"REVIEWDESK_DESK": str(tmp_path / "desk.db"), "REVIEWDESK_CONFIG": os.devnull}
 
     def run(*words: str, answers: str = "") -> Result:

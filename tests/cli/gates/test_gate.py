@@ -225,14 +225,11 @@ def test_a_report_without_verdicts_holds_nothing(cli: Cli, write: Write) -> None
     assert "there are no verdicts" in done.out
 
 
-BOMB = "a: &a [x, x]\nb: &b [*a, *a]\n"
-
-
 @pytest.mark.parametrize(
     ("text", "start"),
     [
         ("jury:\n  - name: n\n    file: x\n", ":3: $.jury[0].file: is not a key of a jury entry"),
-        (BOMB, ":1: has the anchor &a"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\n", ":1: has the anchor &a"),
         ("jury:\n\t- name: n\n", ":2: is not YAML"),
         (
             "jury: [{name: n, report: x, expect: [{target: ece, matcher: {}}]}]",

@@ -149,7 +149,6 @@ LIMITS = b"""    expect:
       - { target: accuracy, matcher: { schema: { minimum: 0.98 } } }
       - { target: n, matcher: { exact: 8 } }
 """
-STRICT = "--require-representative"
 
 
 @pytest.fixture
@@ -204,6 +203,6 @@ def test_rows_without_their_content_have_an_independence_that_nobody_knows(
     limit = b"    expect: [{ target: accuracy_low, matcher: { schema: { minimum: 0.9 } } }]\n"
     suite = write("s.yml", b"calibration:\n  - name: n\n    labels: labels.jsonl\n" + limit)
     assert eight("gate", suite).code == 0
-    done = eight("gate", suite, STRICT)
+    done = eight("gate", suite, "--require-representative")
     assert done.code == 3
     assert "independence unknown" in done.err

@@ -54,10 +54,7 @@ def four(cli: Cli, write: Write, tmp_path: Path) -> Ask:
     return call
 
 
-SOURCES = ("run: run", "labels: labels.jsonl")
-
-
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", ["run: run", "labels: labels.jsonl"])
 @pytest.mark.parametrize(
     ("check", "told"),
     [

@@ -17,7 +17,6 @@ from tests.helpers import POSIX, open_desk
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("distributed")
-BODIES = verdicts(240, stated=True)
 
 
 def archive(
@@ -29,7 +28,7 @@ def archive(
 
 @pytest.fixture
 def parts(tmp_path: Path) -> str:
-    write_parts(tmp_path / "parts", BODIES, 12)
+    write_parts(tmp_path / "parts", verdicts(240, stated=True), 12)
     return str(tmp_path / "parts" / "*.jsonl")
 
 

@@ -24,7 +24,7 @@ from reviewdesk import (
 from reviewdesk.desk.live.batch import judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.panel.asking import Listener, LiveProgress
+from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.verdict import Generator, verdict_from_body
@@ -327,7 +327,7 @@ def test_every_call_of_a_sample_is_counted_and_stored(room: Room) -> None:
     jurors = Jurors(
         lambda body: Response(200, {}, CUT if of_whom(body) == ("c1", "m1") else reply(body))
     )
-    found = judge_cases(room.order(), replace_agreed(consent), world(jurors))
+    found = judge_cases(room.order(), replace(YES, agreed=consent), world(jurors))
     assert consent.plans[0].calls == found.calls == jurors.asked.total() == 12
     assert found.turnouts.by_juror["j0"].flips == (0, 6)  # three pairs in each of two cases
     assert batch(found)["jurors"][0]["repeated_pairs"] == 6
@@ -337,10 +337,6 @@ def test_every_call_of_a_sample_is_counted_and_stored(room: Room) -> None:
     assert found.problem is None
     assert len(list(preview(room.order(), {})[1])) == 12
     assert not list(preview(room.order(resume=True), {})[1])
-
-
-def replace_agreed(consent: Consent) -> Listener:
-    return replace(YES, agreed=consent)
 
 
 def first_wins(body: Any) -> Response:

@@ -156,10 +156,7 @@ def test_forgetting_what_is_not_there_names_what_is(desk: Desk) -> None:
         forget(desk, "toda")
 
 
-Body = dict[str, Any]
-
-
-def seated(name: str, *pairs: tuple[str, str | None], tags: tuple[str, ...] = ()) -> Body:
+def seated(name: str, *pairs: tuple[str, str | None], tags: tuple[str, ...] = ()) -> dict[str, Any]:
     seats = [{"id": one, "score": 0.5, **({"model": two} if two else {})} for one, two in pairs]
     return verdict(name, jurors=seats, case={"test": name, "tags": list(tags)})
 

@@ -23,13 +23,11 @@ ITEMS = ("a", "b", "c", "twin of c")
 CONTENT = {"a": "a", "b": "b", "c": "c", "twin of c": "c"}
 REVIEWERS = ("ann", "ben")
 AUTHORS = ("ann", "ben", "cara")
-TRUTHS = (Truth.PASS, Truth.FAIL, Truth.UNSURE)
-TAGS = ("x", "y", "z")
 
 reviewers = st.sampled_from(REVIEWERS)
 items = st.sampled_from(ITEMS)
-truths = st.sampled_from(TRUTHS)
-tags = st.lists(st.sampled_from(TAGS), max_size=2, unique=True).map(tuple)
+truths = st.sampled_from((Truth.PASS, Truth.FAIL, Truth.UNSURE))
+tags = st.lists(st.sampled_from(("x", "y", "z")), max_size=2, unique=True).map(tuple)
 
 
 @dataclass

@@ -22,7 +22,6 @@ from tests.helpers import Clock, figures_of, load, mark, numbered, open_desk, ta
 
 NAMES = ("a", "b", "c")
 COUNT = 6
-FORTY_YEARS_BACK = datetime(1985, 1, 1, tzinfo=UTC)
 
 
 def make(folder: Path, *names: str) -> dict[str, Path]:
@@ -41,7 +40,7 @@ def copied(made: Mapping[str, Path], folder: Path) -> dict[str, Path]:
 
 def open_on(path: Path, reviewer: str) -> Desk:
     """Open a desk with the clock of its machine."""
-    clock = Clock(FORTY_YEARS_BACK) if path.stem == "c" else Clock()
+    clock = Clock(datetime(1985, 1, 1, tzinfo=UTC)) if path.stem == "c" else Clock()
     return open_desk(path, reviewer, clock)
 
 

@@ -268,11 +268,8 @@ def test_a_place_must_be_a_folder_that_can_be_there(tmp_path: Path) -> None:
         SharedFolder("s3://team/labels")
 
 
-STEPS = st.lists(st.one_of(ACTS, st.sampled_from(NAMES)), max_size=25)
-
-
 @pytest.mark.slow
-@given(steps=STEPS)
+@given(steps=st.lists(st.one_of(ACTS, st.sampled_from(NAMES)), max_size=25))
 def test_whatever_was_done_and_synced_all_end_alike(
     steps: list[tuple[str, ...] | str],
     made: dict[str, Path],

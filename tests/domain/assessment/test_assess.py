@@ -48,7 +48,6 @@ def test_the_floor_of_the_records_agreement() -> None:
     assert closeness([0.7, 0.7]) == 1.0
 
 
-HONEST = (72, 78, 81, 84, 89)
 ONE, TWO = (30, 78, 81, 84, 89), (30, 35, 81, 84, 89)
 
 
@@ -56,7 +55,7 @@ ONE, TWO = (30, 78, 81, 84, 89), (30, 35, 81, 84, 89)
     ("scores", "plain", "cut"),
     [
         # The sum is 404; of 78, 81 and 84 it is 243.
-        (HONEST, 80.8, 81),
+        ((72, 78, 81, 84, 89), 80.8, 81),
         # The sum is 42 lower, the mean 8.4; the trimmed mean has not moved.
         (ONE, 72.4, 81),
         # The sum is 319; of 35, 81 and 84 it is 200.
@@ -376,7 +375,6 @@ def test_any_verdict_has_a_trail(value: dict[str, Any]) -> None:
 
 
 SCORES = (0.1, 0.78, 0.81, 0.84, 0.89)
-TRIMMED = {State.TRIMMED_LOW, State.TRIMMED_HIGH}
 
 
 def states(**more: Any) -> tuple[list[str], list[bool], bool]:
@@ -441,7 +439,7 @@ def test_every_ballot_has_one_state_by_the_rule_that_decided(value: dict[str, An
         assert (seat.state is State.FAILED) == (not seat.ballot.usable)
         assert not (seat.would_trim and seat.state is not State.COUNTED)
         if verdict.trim.low is None and found.rule.used not in {None, Strategy.TRIMMED_MEAN}:
-            assert seat.state not in TRIMMED
+            assert seat.state not in {State.TRIMMED_LOW, State.TRIMMED_HIGH}
 
 
 def test_the_trail_keeps_the_trimmed_mean_of_any_rule() -> None:

@@ -199,12 +199,11 @@ def test_only_pass_and_fail_labels_are_counted() -> None:
 
 
 PASS, FAIL = Decision.PASS, Decision.FAIL
-RULE = Policy(threshold=0.6)
 
 
 def counted(*panels: tuple[Any, Decision | None, bool]) -> dict[str, JurorCounts]:
     """Counts by name; a panel is a body, what it decided, and whether it should pass."""
-    return {one.name: one for one in count(RULE, *panels)}
+    return {one.name: one for one in count(Policy(threshold=0.6), *panels)}
 
 
 def count(policy: Policy, *panels: tuple[Any, Decision | None, bool]) -> tuple[JurorCounts, ...]:

@@ -13,7 +13,6 @@ from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, read
 
 PASS, FAIL, OPEN, ERROR = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE, Decision.ERROR
-WITHHELD: dict[str, Any] = {"score": 0.9, "pass": None}
 
 
 def votes(text: str) -> list[dict[str, Any]]:
@@ -21,7 +20,7 @@ def votes(text: str) -> list[dict[str, Any]]:
     kinds: dict[str, dict[str, Any]] = {
         "p": {"score": 0.9}, "f": {"score": 0.1}, "x": {"status": "timeout"},
         "a": {"status": "abstained"}, "u": {"status": "unknown"}, "n": {"status": "not_asked"},
-        "w": WITHHELD, "-": {"pass": False}, "+": {"pass": True},
+        "w": {"score": 0.9, "pass": None}, "-": {"pass": False}, "+": {"pass": True},
     }  # fmt: skip
     return [juror(f"j{seat}", **kinds[one]) for seat, one in enumerate(text)]
 

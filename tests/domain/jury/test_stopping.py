@@ -22,7 +22,6 @@ SILENT: list[dict[str, Any]] = [
     {"status": "timeout"},
     {"status": "unknown"},
 ]
-SCORES = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.6, 0.69, 0.7, 0.71, 0.9, 1.0])
 LABELS = st.sampled_from(["PASS", "FAIL", "KEEP", "SPLIT", "UNCLEAR"])
 
 
@@ -36,7 +35,7 @@ def answers(draw: Any, labels: bool) -> dict[str, Any]:
     said: dict[str, Any] = {}
     kind = draw(st.integers(0, 2))
     if kind != 1:
-        said["score"] = draw(SCORES)
+        said["score"] = draw(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.6, 0.69, 0.7, 0.71, 0.9, 1.0]))
     if kind != 0:
         said["pass"] = draw(st.booleans())
     return said

@@ -190,9 +190,6 @@ def _rule(strategy: str | None, *jurors: dict[str, Any], **more: Any) -> Rule:
     return rule_for(policy, verdict.ballots, **more)
 
 
-AVERAGES = (Strategy.MEAN, Strategy.TRIMMED_MEAN, Strategy.WEIGHTED_AVERAGE)
-
-
 @pytest.mark.parametrize("strategy", [*Strategy])
 def test_a_panel_may_let_the_median_stand_in_for_an_average_and_nothing_else(
     strategy: Strategy,
@@ -200,7 +197,7 @@ def test_a_panel_may_let_the_median_stand_in_for_an_average_and_nothing_else(
     failed = juror("b", status="timeout"), juror("c", error={"message": "x"})
     jurors = juror("a", 0.5), *failed
     asked = Strategy(strategy)
-    falls = asked in AVERAGES
+    falls = asked in (Strategy.MEAN, Strategy.TRIMMED_MEAN, Strategy.WEIGHTED_AVERAGE)
     expected = Rule(asked, Strategy.MEDIAN, "failed: b, c") if falls else Rule(asked, asked, None)
     assert _rule(strategy, *jurors) == expected
     # Abstaining is not failing.

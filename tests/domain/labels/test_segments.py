@@ -90,7 +90,7 @@ def test_the_worst_segment_for_a_gate() -> None:
     made, frame = run()
     low, note = worst_low(made, frame, "tag")
     assert note == "tag a"
-    assert low == pytest.approx(low_of_a())
+    assert low == pytest.approx(drawn_rate([Part(30, 15, 10), Part(100, 20, 20)], Target.ITEMS).low)
     # An item without an answer may have been wrong.
     less, _ = worst_low(*run(unsure=True), "tag")
     assert less is not None
@@ -98,10 +98,6 @@ def test_the_worst_segment_for_a_gate() -> None:
     assert less < low
     few = [one for one in frame if one.rank < 8]
     assert worst_low(made, few, "tag") == (None, "no tag has 20 labels")
-
-
-def low_of_a() -> float:
-    return drawn_rate([Part(30, 15, 10), Part(100, 20, 20)], Target.ITEMS).low
 
 
 @pytest.mark.slow

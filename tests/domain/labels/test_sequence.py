@@ -16,12 +16,10 @@ from reviewdesk.domain.labels.confidence_sequence import (
     shares,
 )
 
-Session = Iterator[tuple[ConfidenceSequence, float]]
-
 
 def session(
     seed: int, groups: dict[int, tuple[int, float, float]], planned: int = 100, anew: int = 0
-) -> Session:
+) -> Iterator[tuple[ConfidenceSequence, float]]:
     """Label a run to the end: per group its size, the share of 1s, and the mean guessed.
 
     After each ``anew`` labels the figure is asked about again.

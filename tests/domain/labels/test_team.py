@@ -198,10 +198,7 @@ def test_the_band_holds_every_reading_of_the_errors() -> None:
     assert band.high == pytest.approx(0.9)
 
 
-KINDS = ("apart", "with the panel", "against it")
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["apart", "with the panel", "against it"])
 @pytest.mark.parametrize("accuracy", mostly_slow([0.8, 0.9]))
 def test_the_band_holds_the_truth_however_people_err(kind: str, accuracy: float) -> None:
     """A tenth of 100 labels is wrong; a quarter of them have a second opinion."""

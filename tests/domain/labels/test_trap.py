@@ -17,8 +17,6 @@ from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
 from tests.helpers import placed
 
-DRAWS = 300
-
 
 class Drawn(NamedTuple):
     design: Design
@@ -101,7 +99,7 @@ def test_escalated_labels_alone_are_biased(population: Population) -> None:
 
 @pytest.mark.slow
 def test_the_audit_makes_the_figures_right_on_average(population: Population) -> None:
-    found = [population.labelled(f"{seed}/", audit=True) for seed in range(DRAWS)]
+    found = [population.labelled(f"{seed}/", audit=True) for seed in range(300)]
     rate = fmean(population.truth)
     assert {one.design for one in found} == {Design.WEIGHTED}
     assert fmean(one.accuracy for one in found) == pytest.approx(0.861, abs=0.005)

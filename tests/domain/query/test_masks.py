@@ -23,13 +23,9 @@ FIRST = 11
 NUMBER = st.none() | st.sampled_from([0.0, 0.25, 0.5, 0.5 + 1e-12, 0.75, 1.0, -0.5])
 
 
-def word(name: str) -> st.SearchStrategy[str | None]:
-    return st.sampled_from([None, *CODES[name]])
-
-
 ROW = st.fixed_dictionaries(
     dict.fromkeys(sorted(NUMBERS), NUMBER)
-    | {name: word(name) for name in CODES}
+    | {name: st.sampled_from([None, *CODES[name]]) for name in CODES}
     | {
         "flags": st.sets(st.sampled_from(list(Flag))).map(lambda flags: int(sum(flags))),
         "unanimous_votes": st.booleans(),

@@ -154,16 +154,13 @@ def test_disagreement_is_the_sum_of_what_the_verdicts_add() -> None:
     assert found.range[0] == pytest.approx(0.2)
 
 
-NINE = TWELVE[:9]
-
-
 @pytest.mark.parametrize(
     ("scores", "undefined"),
     [
         ([], dict.fromkeys(("alpha", "alpha_low", "alpha_votes"), Undefined.NO_PAIRS)),
         ([[0.5], [0.7, None]], dict.fromkeys(("alpha", "alpha_ordinal"), Undefined.NO_PAIRS)),
         ([[0.5, 0.5]] * 12, {"alpha": Undefined.NO_VARIATION, "alpha_low": Undefined.NO_VARIATION}),
-        (NINE, {"alpha_low": Undefined.FEW_UNITS, "alpha_high": Undefined.FEW_UNITS}),
+        (TWELVE[:9], {"alpha_low": Undefined.FEW_UNITS, "alpha_high": Undefined.FEW_UNITS}),
         ([[i / 20] * 3 for i in range(12)], {"alpha_low": Undefined.NO_DISAGREEMENT}),
         # Without the one verdict that differs from the others, nothing varies.
         ([[0.5, 0.5]] * 11 + [[0.1, 0.2]], {"alpha_low": Undefined.ONE_UNIT}),

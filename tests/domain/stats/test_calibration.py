@@ -16,10 +16,9 @@ from reviewdesk.domain.stats.calibration import (
     measure,
 )
 
-HUNDREDTHS = st.integers(0, 100)
 WEIGHTS = st.integers(1, 9)
 Case: TypeAlias = list[tuple[int, bool, int, bool]]
-CASES = st.lists(st.tuples(HUNDREDTHS, st.booleans(), WEIGHTS, st.booleans()), max_size=60)
+CASES = st.lists(st.tuples(st.integers(0, 100), st.booleans(), WEIGHTS, st.booleans()), max_size=60)
 
 EIGHT = Rows.of(
     [0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05],

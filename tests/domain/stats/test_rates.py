@@ -25,7 +25,6 @@ from reviewdesk.domain.stats.rates import (
 )
 
 COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
-VOTES = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60)
 
 
 @given(COUNTS)
@@ -55,7 +54,7 @@ def test_a_rate_without_data_has_no_difference(counts: tuple[int, int, int, int]
     assert (found.diff, found.low, found.high) == (None, None, None)
 
 
-@given(VOTES)
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))
 def test_kappa_by_its_definition(votes: list[tuple[bool, bool]]) -> None:
     human, juror = [a for a, _ in votes], [b for _, b in votes]
     found, n = cohen_kappa(human, juror), len(votes)

@@ -270,7 +270,6 @@ def test_a_panel_that_counts_labels_asks_for_a_word(strategy: str, answer: str) 
 
 
 SECRET = "cf-token/Zz9+sentinel=77"
-ENVIRONMENT = {**KEYS, "CF_TOKEN": SECRET}
 
 
 def body(one: Juror) -> dict[str, Any]:
@@ -289,7 +288,7 @@ async def test_headers_of_the_environment_are_sent_and_hidden_everywhere(
     kept = Kept()
     async with Server(fault=echo) as server:
         one = dataclasses.replace(juror(server.url), headers={"cf-access-token": "CF_TOKEN"})
-        asking = session(transport, kept, FakeClock(), ENVIRONMENT)
+        asking = session(transport, kept, FakeClock(), {**KEYS, "CF_TOKEN": SECRET})
         ballot = await ask(call(one), asking)
     assert server.calls[0].headers["cf-access-token"] == SECRET
     assert ballot["status"] == "ok"

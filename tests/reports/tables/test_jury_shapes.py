@@ -23,12 +23,10 @@ NAMES = {
     "reason": ["reason", "rationale", "explanation", "comment", "critique"],
     "list": ["judges", "votes", "judgments", "evaluations", "ratings", "verdicts", "results"],
 }
-JUDGES = ["gpt-4o", "claude-3.5", "llama-70b"]
 QUESTIONS = ["accuracy", "tone"]
 VOTES = {"pass": True, "passed": True, "verdict": "pass", "vote": "pass", "decision": "pass"}
 FAILS = {True: False, "pass": "fail"}
 SHAPES = ["list", "objects", "dict", "dict of objects", "suffix", "prefix", "long", "questions"]
-WRAPS = ["list", "lines", "results", "by id", "csv"]
 
 
 def rows_of(shape: str, key: dict[str, str], item: str, answers: dict[str, Any]) -> list[Any]:
@@ -70,7 +68,7 @@ def written(wrap: str, rows: Sequence[dict[str, Any]], item: str) -> Source:
 CASES = [
     (shape, wrap, seed)
     for shape in SHAPES
-    for wrap in WRAPS
+    for wrap in ["list", "lines", "results", "by id", "csv"]
     for seed in range(4)
     if wrap != ("by id" if shape in {"long", "questions"} else "csv")
     or shape in {"suffix", "prefix"}
@@ -87,7 +85,7 @@ def test_a_jury_opens_in_any_shape(shape: str, wrap: str, seed: int, tmp_path: P
     for item in ("q0", "q1", "q2", "q3"):
         answers = {
             one: round(chance.random(), 2) if vote is None else chance.choice([vote, FAILS[vote]])
-            for one in JUDGES
+            for one in ["gpt-4o", "claude-3.5", "llama-70b"]
         }
         expected[item] = {
             one: said in {True, "pass"} if vote else said for one, said in answers.items()

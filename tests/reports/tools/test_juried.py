@@ -182,8 +182,6 @@ def test_a_queue_entry_without_a_verdict_has_no_ballot() -> None:
     assert body["checks"] == [{"name": "contains: 9am", "pass": False, "reason": "no"}]
 
 
-FIRST_IS_BETTER = "The first response is better than the second."
-
 NO_TEXTS = "the responses are not in this file, only who wrote them; completions.jsonl has them"
 
 
@@ -212,7 +210,7 @@ def test_judges_of_one_pair_are_one_panel() -> None:
         "input": "Say hello.",
         "output": "x/one",
         "alternative": "y/two",
-        "rubric": FIRST_IS_BETTER,
+        "rubric": "The first response is better than the second.",
         "generator": {"model": "x/one"},
         "jurors": [
             {"id": "a", "model": "a", "label": "A>B", "pass": True, "reason": "kinder", **tokens},
