@@ -112,7 +112,7 @@ def test_the_readme_from_top_to_bottom_in_a_clone(home: Home) -> None:
 
 
 def test_a_first_sitting(installed: Home) -> None:
-    from tests.package.packagekit import OnScreen
+    from tests.package.screenkit import OnScreen
 
     program = OnScreen(["reviewdesk", "demo"], installed.env, installed.folder)
     try:

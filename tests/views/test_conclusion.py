@@ -178,7 +178,8 @@ def test_a_blind_session_is_told_nothing_that_rests_on_the_draw(tmp_path: Path) 
     )
 
 
-LINE = Metrics(**dict.fromkeys(Metrics.__struct_fields__) | {"n": 4})
+NOTHING: dict[str, Any] = dict.fromkeys(Metrics.__struct_fields__)
+LINE = Metrics(**NOTHING | {"n": 4})
 FOUND = fit(Rows.of([0.9, 0.7, 0.7, 0.86], [True, False, True, True]))
 
 

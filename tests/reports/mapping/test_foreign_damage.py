@@ -11,9 +11,9 @@ from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.report import ReportVerdict
 from tests.helpers import mostly_slow, verdict_problem
 from tests.reports.foreignkit import mutations, packed
-from tests.reports.inspectai import test_inspect_hostile
+from tests.reports.inspectai import test_inspect_archive
 from tests.reports.promptfoo import test_promptfoo_hostile
-from tests.reports.tools import test_crossjudge, test_deepeval, test_juried, test_lmcouncil
+from tests.reports.tools import test_crossjudge, test_deepeval, test_juried
 
 ATTEMPTS = test_juried.report(
     test_juried.scenario(
@@ -34,7 +34,7 @@ DOCUMENTS: dict[str, tuple[Any, bool]] = {
     "cross-judge lines": ([test_crossjudge.WHOLE, test_crossjudge.WHOLE], True),
     "deepeval": (test_deepeval.WHOLE | {"conversationalTestCases": [TALK]}, False),
     "deepeval lines": ([TALK, TALK], True),
-    "inspect": (test_inspect_hostile.document(), False),
+    "inspect": (test_inspect_archive.document(), False),
     "promptfoo": (test_promptfoo_hostile.whole_result(), False),
     "juried": (ATTEMPTS, False),
     "juried-queue lines": (
@@ -43,8 +43,8 @@ DOCUMENTS: dict[str, tuple[Any, bool]] = {
     ),
     "lm-council lines": (
         [
-            test_lmcouncil.pair("a", "A>B"),
-            test_lmcouncil.pair("b", "B>A"),
+            test_juried.pair("a", "A>B"),
+            test_juried.pair("b", "B>A"),
         ],
         True,
     ),
