@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 _FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
 _TOOLS = ("langfuse", "langsmith", "phoenix", "promptfoo", "argilla", "mlflow")
 _SHOWN = 5
-"""The most lines and conflicts that an import names."""
 
 
 class _Label(click.Group):

@@ -296,12 +296,10 @@ ALL = 1.0
 """The audit share of the kept verdicts: all that are not flagged are the audit."""
 _MOST_NOTES = 20
 MIXED = "archive"
-"""The format of an archive whose parts have several formats."""
 _SUMMARIES = 0.6
 _KEPT = 0.3
 """The shares of the work that the two readings take."""
 workers_at = crew
-"""Connects to the workers of a scheduler, or starts some on this machine."""
 
 
 def put_together(

@@ -31,7 +31,6 @@ _MOST_FILES = 40
 _MOST_BYTES = 64 << 20
 """The size up to which a file is inspected, so that nobody has to wait."""
 _STEP = 0.05
-"""Floors are suggested in steps of this size."""
 
 _JURY = """\
 # Written by reviewdesk init. Fewer than {fewest} labels count, so this checks how far jurors agree.

@@ -357,9 +357,7 @@ class Survey:
     """The highest cost of the calls of jurors with a price."""
     again_usd: float | None = 0.0
     waiting_usd: float = 0.0
-    """The highest cost of the calls that wait at a vendor."""
     batched_usd: float = 0.0
-    """The highest cost of the calls that go to a vendor's batch interface."""
     _calls: Counter[Juror] = field(default_factory=Counter)
     _counts: Counter[str] = field(default_factory=Counter)
     _again: Counter[str] = field(default_factory=Counter)

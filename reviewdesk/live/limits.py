@@ -205,13 +205,11 @@ class ModelLimit:
     _sent: defaultdict[tuple[str, str], deque[_Sent]] = field(
         default_factory=lambda: defaultdict(deque)
     )
-    """The requests of each juror in the last minute."""
     _open: int = 0
     _limit: float = math.inf
     _until: float = -math.inf
     _reason: str = REFUSED
     _is_named: bool = False
-    """Whether the host named the end of the pause."""
     _pauses: int = 0
     _row: int = 0
 
@@ -330,7 +328,6 @@ _REFUSALS = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"}
 
 
 CONCURRENCY = 16
-"""The default number of calls that are open at once."""
 
 SHARED = ModelLimits(SystemClock())
 """The limits of all calls of this process that use the system's clock."""
@@ -384,7 +381,6 @@ class JurorState:
     key: Key
     limit: ModelLimit
     stopped: Fault | None = None
-    """Why the juror is asked no more, if it is not."""
     answered: bool = False
     failing: int = 0
     since: float = 0.0

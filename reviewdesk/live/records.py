@@ -18,7 +18,6 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.values import LabelRules
 
 MAX_BODY = 2_000_000
-"""The most bytes of the body of a reply."""
 
 BATCH_HEADER = "reviewdesk-batch"
 """The header of a stored exchange that names the vendor's batch that returned it."""

@@ -35,7 +35,6 @@ MAX_REFUSAL = 64 * 1024
 """The most characters kept of a body that is not a successful reply."""
 
 MAX_HEADER = 200
-"""The most characters kept of a header's value."""
 
 
 MOST_WAITING = 2_000
@@ -145,7 +144,6 @@ class CallRunner(Generic[T]):
     meter: Meter
     look: Callable[[], None] | None = None
     idle: float = 0.0
-    """Seconds in which every call waited."""
     _waiting: dict[JurorState, list[_Job[T]]] = field(default_factory=dict)
     """The calls to each juror that wait for their turn or their next attempt, in order."""
     _running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = field(

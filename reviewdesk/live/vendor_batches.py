@@ -40,7 +40,6 @@ SECONDS = 600
 """The most seconds of one request, because a batch of requests or answers is large."""
 
 TRIES = 4
-"""The most attempts of a request that costs nothing."""
 
 MAX_ANSWERS = 256_000_000
 

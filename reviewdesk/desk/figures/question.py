@@ -174,7 +174,6 @@ class Strip(Struct, frozen=True):
     blockers: tuple[Blocker, ...] = ()
     """The items that labels wait for, by the draw or, in a blind session, by its queue."""
     answer: RunAnswer | None = None
-    """The open question with its answer so far."""
 
 
 class LiveStrip:

@@ -64,7 +64,6 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 QUORUMS = ("1/2", "2/3", "3/4", "1")
 _MOST_OFFERED = 8
 _SHORT = 300
-"""The most characters of a text of an example."""
 _SUFFIXES = (".yaml", ".yml", ".toml")
 _MARK = "# The wrong items of the tuning half follow. All from here on is left out of the file."
 _OF_MODEL = ("base_url", "api_key_env", "api_key", "price", "extra", "deployment", "api_version")

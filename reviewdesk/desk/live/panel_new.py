@@ -48,7 +48,6 @@ PLAIN_RULE = PanelRule(Strategy.MEDIAN, quorum="1/2")
 PROBE = Case(
     "probe", "4", input="What is 2 + 2?", rubric="The answer is the right number and nothing else."
 )
-"""The case that a probe asks each juror about."""
 
 _CLAUDE_VERSION = re.compile(r"^(claude-[a-z]+-\d+)-(\d{1,2})(?=$|-)")
 

@@ -211,7 +211,6 @@ def same_items(desk: OpenFile, item: Item) -> frozenset[int]:
 
 LONGEST_NAME = 80
 LONGEST_NOTE = 4000
-"""The most characters of an agent's name and of its note."""
 
 
 def check_agent(name: str) -> None:

@@ -79,7 +79,6 @@ def _stored_digits(conn: sqlite3.Connection, who: str) -> tuple[str, ...]:
 
 _NAME = re.compile(r"[\w.-]{1,40}")
 _MOST = 200
-"""The most names of one kind that are offered."""
 
 
 def saved(desk: Desk) -> dict[str, str]:

@@ -41,7 +41,6 @@ from reviewdesk.store import events, queue, reruns, runs, verdicts
 from reviewdesk.store.events import NewEvent
 
 _MOST_IDS = 200
-"""The most ids that a completion offers."""
 _LARGE = 100_000
 """The characters of a body from which on it is not kept in memory."""
 

@@ -26,7 +26,6 @@ NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.jsonl\.gz")
 """The name of a file: the hash of its run, and the sha256 of its bytes."""
 _MARK = _SCHEMA.partition("/")[0] + "/"
 MOST = 1 << 30
-"""The most bytes of such a file, and of what is in it."""
 UPDATE = "Update reviewdesk."
 _BLOCK = 1 << 20
 AGAIN = "Delete it; a desk that has the run writes it again at its next sync."

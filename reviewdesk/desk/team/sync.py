@@ -177,7 +177,6 @@ def _named(name: ChainName) -> Iterator[None]:
 CHAINS = "chains"
 RUNS = "runs"
 _LOOK = 500
-"""The number of events that are read between two checks for a stop."""
 _OWN_HINT = "This desk has the chain: delete the file, and the next sync writes it anew."
 _OTHER_HINT = "Nothing of it was taken; delete it, and its desk writes it anew at its next sync."
 _CAME_BACK = (
@@ -363,7 +362,6 @@ def _events_in(file: BinaryIO, told: Callable[[], bool]) -> Iterator[ChainEvent]
 
 
 MOST_FILES = 100_000
-"""The most files of a place that are looked at."""
 BLOCK = 1 << 20
 LARGER = "is larger than its kind of file may be"
 _READ = (

@@ -22,7 +22,6 @@ from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.verdict import canonical_json
 
 KIND = "improve"
-"""The kind of the events of splits, tries and adoptions."""
 
 LEVEL = 0.025
 """The one-sided level of the first try on a holdout; each further one has half of the last."""

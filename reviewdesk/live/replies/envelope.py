@@ -35,9 +35,7 @@ class Envelope(Struct, frozen=True):
     written: int = 0
     """The part of ``tokens_in`` that was written to the vendor's cache."""
     thoughts: int = 0
-    """The part of ``tokens_out`` that was spent on thinking."""
     cut: bool = False
-    """Whether the token limit ended the reply."""
     refusal: str | None = None
 
     def usd(self, price: Price | None) -> float | None:
@@ -123,7 +121,6 @@ class AnswerPlaces(Struct, frozen=True):
     """The paths at which the answers of one wire hold the values that are read."""
 
     needs: str
-    """The key that every answer has."""
     first: str
     """The path of the first answer; ``text`` and ``stop`` are below it."""
     text: str
@@ -154,7 +151,6 @@ PLACES = {
         written="cache_creation_input_tokens", thoughts="output_tokens_details.thinking_tokens",
     ),
 }  # fmt: skip
-"""The wires through which jurors are asked."""
 
 NATIVE = AnswerPlaces(
     needs="", first="candidates.0", text="content.parts", stop="finishReason",
@@ -249,7 +245,6 @@ class StatedError(Struct, frozen=True):
     whole: str = ""
     param: str = ""
     code: int | None = None
-    """The HTTP status that the error names."""
 
 
 def stated_error(body: str) -> StatedError:
