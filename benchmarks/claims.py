@@ -21,7 +21,7 @@ from reviewdesk.domain.jurors.strata import juror_rates
 from reviewdesk.domain.labels.team import Labels, RatedStratum, second_opinions, sensitivity
 from reviewdesk.domain.run.packing import DECISIONS
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.stats.rates import stratified_rate
 from reviewdesk.domain.verdict import Decision
 
 SIZE = 400

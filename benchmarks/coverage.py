@@ -23,7 +23,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Target
-from reviewdesk.domain.stats.stratified import stratified_rates as rates
+from reviewdesk.domain.stats.rates import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision
 
 Floats = npt.NDArray[np.float64]

@@ -24,7 +24,7 @@ from reviewdesk.domain.labels.confidence_sequence import (
 from reviewdesk.domain.labels.question import PLANNED
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.stats.rates import stratified_rate
 
 AT = (PLANNED // 2, PLANNED, 2 * PLANNED)
 FIRST = 20

@@ -52,9 +52,9 @@ from reviewdesk.domain.stats.calibration import (
 )
 from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen, wald
 from reviewdesk.domain.stats.figures import Fit, Part
-from reviewdesk.domain.stats.rates import cohen_kappa, rate_difference, wilson
+from reviewdesk.domain.stats.kappa import cohen_kappa
+from reviewdesk.domain.stats.rates import rate_difference, stratified_rate, wilson
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.domain.stats.stratified import stratified_rate
 from reviewdesk.domain.values import LabelRules, Regime, Rounding, Status, label_decision
 from reviewdesk.domain.verdict import Band, Generator, Policy, Strategy, Verdict, verdict_from_body
 

@@ -29,7 +29,7 @@ NUMPY = {
     "domain/jury/label_rules.py",
     "domain/jury/panels.py",
     "domain/jury/sheet.py",
-    "domain/jury/suspects.py",
+    "domain/jury/injection.py",
     "domain/jury/verdicts.py",
     "domain/labels/draw.py",
     "domain/labels/label_columns.py",

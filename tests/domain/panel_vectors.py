@@ -20,7 +20,8 @@ from reviewdesk.domain.stats.alpha import (
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.rates import cohen_kappa, kappa_weights, rate_difference, wilson
+from reviewdesk.domain.stats.kappa import cohen_kappa, kappa_weights
+from reviewdesk.domain.stats.rates import rate_difference, stratified_rate, wilson
 from reviewdesk.domain.stats.reliability import (
     auroc,
     log_loss,
@@ -28,7 +29,6 @@ from reviewdesk.domain.stats.reliability import (
     reliability_bins,
     spiegelhalter,
 )
-from reviewdesk.domain.stats.stratified import stratified_rate
 
 Input = Mapping[str, Any]
 Units = list[list[float | None]]

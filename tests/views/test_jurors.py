@@ -27,8 +27,8 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.volatility import VolatileCase
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.stats.stratified import Voted
-from reviewdesk.domain.stats.stratified import stratified_rates as rates
+from reviewdesk.domain.stats.rates import Voted
+from reviewdesk.domain.stats.rates import stratified_rates as rates
 from reviewdesk.views.jurors import jurors
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict

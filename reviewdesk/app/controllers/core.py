@@ -20,6 +20,7 @@ from reviewdesk.app.controllers.jobs import (
     Report,
     Runner,
 )
+from reviewdesk.app.controllers.panes import Panes
 from reviewdesk.app.controllers.session import ItemClaims, ReviewSession
 from reviewdesk.app.controllers.state import (
     Ask,
@@ -28,7 +29,6 @@ from reviewdesk.app.controllers.state import (
     Form,
     Notice,
     Page,
-    Panes,
     PromptForm,
     ReadingOptions,
     ReasonsLine,

@@ -1,18 +1,19 @@
-"""The decisions of the reviewer: labels of items or a selection, deferrals and adjudications.
+"""Labels of an item or a selection, deferrals, adjudications; undo and redo of every action.
 
 Each is one event of the desk. Its mark is shown once it is on disk; until then it is counted as
 being saved. While any items are selected, a label is given to all of them.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from functools import partial
 
 from msgspec.structs import replace
 
+from reviewdesk.app.controllers.annotations import open_reasons
 from reviewdesk.app.controllers.core import READ_ONLY, REVIEW, Core, Verb
-from reviewdesk.app.controllers.item import open_reasons
-from reviewdesk.app.controllers.jobs import Write
+from reviewdesk.app.controllers.jobs import UNDO, Write
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import (
     DialogPage,
@@ -29,11 +30,12 @@ from reviewdesk.desk.review import edits, repeats
 from reviewdesk.desk.review.edits import Edit, closing, may_close
 from reviewdesk.desk.team import agreement
 from reviewdesk.domain.query.places import place_of
-from reviewdesk.domain.records import Item, Truth
+from reviewdesk.domain.records import Event, Item, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
 from reviewdesk.settings import Feedback
 from reviewdesk.views.document import Tone
+from reviewdesk.views.queue import turned
 from reviewdesk.views.words import TRUTHS, decided, plural
 
 CLOSING = (
@@ -459,6 +461,81 @@ def show_agreement(core: Core, _argument: str = "") -> None:
     core.background("agreement", read, there, fault="no agreement")
 
 
+# undo and redo
+
+_WAIT = "Wait for its end, or stop it with :stop; the next u or U continues it."
+
+
+def _undo(core: Core, word: str) -> None:
+    """Undo or redo the write that is being saved, else the newest action of the desk."""
+    write = core.outbox.bring_back() if word == "redo" else core.outbox.take_back()
+    if write is not None and write.item is not None:
+        item = write.item
+        if item.run.key != core.session.run.key:
+            core.review_run(item.run, item.verdict.id)
+        else:
+            core.review.goto(item.row.key)
+        core.review.refresh()
+        core.show(rows=True)
+        core.say(f"{word}: {show_line(write.name)}, before it was saved", Tone.NOTE)
+        return
+    if core.jobs.runs(UNDO):
+        raise DeskError("an import is being taken back or brought back", _WAIT)
+    shown = core.shown
+
+    def saved(event: Event | None) -> None:
+        if event is None:
+            core.say(f"Nothing to {word}.", Tone.MUTED)
+        elif edits.is_import(core.desk, event):
+            _turn_import(core, word, shown, event)
+        else:
+            _told(core, word, shown, event)
+
+    if not core.outbox.put(Write(edits.Turn(word), saved, name=word, stands=False)):
+        core.say(f"{word}: waits for another process to finish its write", Tone.NOTE)
+
+
+def _turn_import(core: Core, word: str, shown: object, begun: Event) -> None:
+    """Undo or redo the rest of an import in the background."""
+
+    def ended(event: object, error: ReviewDeskError | None) -> None:
+        if isinstance(event, Event):
+            _told(core, word, shown, event)
+        elif error is not None:
+            core.complain(error)
+            core.follow()
+
+    work = lambda desk, report: edits.rest(desk, begun, report)  # noqa: E731
+    core.jobs.start(UNDO, work, ended, what=f"the {word} of an import")
+    back = "back" if word == "undo" else "in again"
+    core.say(f"{word}: the labels of an import are taken {back} in the background", Tone.NOTE)
+    core.follow()
+
+
+def _told(core: Core, word: str, shown: object, event: Event) -> None:
+    """Name the action undone or redone; go to its item if ``shown`` is still in view."""
+    here = event.run in {None, core.session.run.hash, core.session.run.name}
+    if core.shown == shown and not here:
+        with contextlib.suppress(NotFoundError):
+            core.review_run(core.desk.run(event.run), event.verdict)
+    elif core.shown == shown and event.verdict is not None:
+        core.review.goto(core.desk.find(core.session.run, event.verdict))
+    core.review.refresh()
+    # The screen stays here if the event's run was removed: the same id here is another item.
+    here = event.run in {None, core.session.run.hash, core.session.run.name}
+    away = "" if here else ", in a run that was removed"
+    event = core.review.repeats.event(event)
+    what = show_line(turned(event) or event.kind)
+    if event.verdict and event.detail.get("count", 1) == 1:
+        what += f" on {show_line(event.verdict, 80)}"
+    if event.run and not event.verdict:
+        what += f" in {show_line(event.run)}"
+    core.say(f"{word}: {what}{away}", Tone.NOTE)
+    core.saved = f"saved ✓ {word}"
+    core.recalibrate()
+    core.show(rows=True)
+
+
 VERBS: dict[str, Verb] = {
     **{f"label.{truth}": partial(_press, truth=truth) for truth in _GIVEN},
     BECAUSE: partial(_press, truth=Truth.FAIL, because=True),
@@ -468,4 +545,6 @@ VERBS: dict[str, Verb] = {
     "select.all": _select_all,
     "adjudicate": _adjudicate,
     "team": show_agreement,
+    "undo": partial(_undo, word="undo"),
+    "redo": partial(_undo, word="redo"),
 }

@@ -1,6 +1,5 @@
-"""The queue: reading it, moves, filter, order, blind review, search, jumps, undo and redo."""
+"""The queue: reading it, moves, filter, order, blind review, search; edits not yet saved."""
 
-import contextlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb, opening_text
-from reviewdesk.app.controllers.jobs import QUEUE, UNDO, Job, Report, Write
+from reviewdesk.app.controllers.jobs import QUEUE, Job, Report, Write
 from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_order, uses_hidden
 from reviewdesk.app.keys.commands import argument_completers
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import edits, filters, queue, unsaved
+from reviewdesk.desk.review import filters, queue, unsaved
 from reviewdesk.domain.query.filter import (
     HELP,
     complete_order,
@@ -24,11 +23,11 @@ from reviewdesk.domain.query.filter import (
     parse_order,
     search_words,
 )
-from reviewdesk.domain.records import Event, Item, View
+from reviewdesk.domain.records import Item, View
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
+from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
-from reviewdesk.views.queue import kept_back, turned, waits
+from reviewdesk.views.queue import kept_back, waits
 from reviewdesk.views.words import plural
 
 # moves
@@ -279,80 +278,7 @@ def _search_notice(found: SearchHits, place: int | None) -> str:
     return f"{place + 1:,} of {len(found.places):,} with {text}{more}"
 
 
-# undo and redo
-
-_WAIT = "Wait for its end, or stop it with :stop; the next u or U continues it."
-
-
-def _undo(core: Core, word: str) -> None:
-    """Undo or redo the write that is being saved, else the newest action of the desk."""
-    write = core.outbox.bring_back() if word == "redo" else core.outbox.take_back()
-    if write is not None and write.item is not None:
-        item = write.item
-        if item.run.key != core.session.run.key:
-            core.review_run(item.run, item.verdict.id)
-        else:
-            core.review.goto(item.row.key)
-        core.review.refresh()
-        core.show(rows=True)
-        core.say(f"{word}: {show_line(write.name)}, before it was saved", Tone.NOTE)
-        return
-    if core.jobs.runs(UNDO):
-        raise DeskError("an import is being taken back or brought back", _WAIT)
-    shown = core.shown
-
-    def saved(event: Event | None) -> None:
-        if event is None:
-            core.say(f"Nothing to {word}.", Tone.MUTED)
-        elif edits.is_import(core.desk, event):
-            _turn_import(core, word, shown, event)
-        else:
-            _told(core, word, shown, event)
-
-    if not core.outbox.put(Write(edits.Turn(word), saved, name=word, stands=False)):
-        core.say(f"{word}: waits for another process to finish its write", Tone.NOTE)
-
-
-def _turn_import(core: Core, word: str, shown: object, begun: Event) -> None:
-    """Undo or redo the rest of an import in the background."""
-
-    def ended(event: object, error: ReviewDeskError | None) -> None:
-        if isinstance(event, Event):
-            _told(core, word, shown, event)
-        elif error is not None:
-            core.complain(error)
-            core.follow()
-
-    work = lambda desk, report: edits.rest(desk, begun, report)  # noqa: E731
-    core.jobs.start(UNDO, work, ended, what=f"the {word} of an import")
-    back = "back" if word == "undo" else "in again"
-    core.say(f"{word}: the labels of an import are taken {back} in the background", Tone.NOTE)
-    core.follow()
-
-
-def _told(core: Core, word: str, shown: object, event: Event) -> None:
-    """Name the action undone or redone; go to its item if ``shown`` is still in view."""
-    here = event.run in {None, core.session.run.hash, core.session.run.name}
-    if core.shown == shown and not here:
-        with contextlib.suppress(NotFoundError):
-            core.review_run(core.desk.run(event.run), event.verdict)
-    elif core.shown == shown and event.verdict is not None:
-        core.review.goto(core.desk.find(core.session.run, event.verdict))
-    core.review.refresh()
-    # The screen stays here if the event's run was removed: the same id here is another item.
-    here = event.run in {None, core.session.run.hash, core.session.run.name}
-    away = "" if here else ", in a run that was removed"
-    event = core.review.repeats.event(event)
-    what = show_line(turned(event) or event.kind)
-    if event.verdict and event.detail.get("count", 1) == 1:
-        what += f" on {show_line(event.verdict, 80)}"
-    if event.run and not event.verdict:
-        what += f" in {show_line(event.run)}"
-    core.say(f"{word}: {what}{away}", Tone.NOTE)
-    core.saved = f"saved ✓ {word}"
-    core.recalibrate()
-    core.show(rows=True)
-
+# edits that are not saved
 
 _NAMED = 5
 
@@ -440,7 +366,5 @@ VERBS: dict[str, Verb] = {
     "search": _search,
     "search.next": lambda core: _turn(core, 1),
     "search.previous": lambda core: _turn(core, -1),
-    "undo": partial(_undo, word="undo"),
-    "redo": partial(_undo, word="redo"),
 }
 COMMANDS = {"filter": use, "order": _use_order, "go": _jump}

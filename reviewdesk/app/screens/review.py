@@ -11,9 +11,11 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
+from reviewdesk.app.controllers.annotations import REASON_KEYS, press_reason
+from reviewdesk.app.controllers.item import drag, enter_pane
+from reviewdesk.app.controllers.panes import PANES, Panes
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
+from reviewdesk.app.controllers.state import Page, ViewState
 from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     Header,

@@ -217,7 +217,7 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> str:
 
 def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str, float]:
     from reviewdesk.domain.jurors.facts import suggested_weights
-    from reviewdesk.domain.stats.rates import cohen_kappa
+    from reviewdesk.domain.stats.kappa import cohen_kappa
 
     stored = store.bodies(desk.conn, labels.tuning)
     casts = [{vote["id"]: vote for vote in stored[one.key]["jurors"]} for one in labels.tuning]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.dense import Floats, Ints, Moments
-from reviewdesk.domain.stats.rates import benjamini_hochberg, t_quantile, t_two_sided
+from reviewdesk.domain.stats.distributions import benjamini_hochberg, t_quantile, t_two_sided
 from reviewdesk.domain.verdict import SLACK
 
 STEP = 0.5

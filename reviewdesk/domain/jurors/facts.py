@@ -12,8 +12,8 @@ from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import AgainstEarlier, VolatileCase
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
 from reviewdesk.domain.stats.figures import Estimate, Part, Rates, Target
-from reviewdesk.domain.stats.rates import kappa_weights, tango, wilson
-from reviewdesk.domain.stats.stratified import Voted, midp_interval
+from reviewdesk.domain.stats.kappa import kappa_weights
+from reviewdesk.domain.stats.rates import Voted, midp_interval, tango, wilson
 from reviewdesk.domain.verdict import CanonicalVerdict, Strategy, stated_trim
 
 ENOUGH = 20

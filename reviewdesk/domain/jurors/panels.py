@@ -20,8 +20,7 @@ from reviewdesk.domain.run.columns import Columns, Floats, Small
 from reviewdesk.domain.run.packing import NOTHING
 from reviewdesk.domain.stats.calibration_page import DrillDown
 from reviewdesk.domain.stats.figures import Estimate
-from reviewdesk.domain.stats.rates import sign_test
-from reviewdesk.domain.stats.stratified import stratified_rates
+from reviewdesk.domain.stats.rates import sign_test, stratified_rates
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif import Variant, under
 

@@ -35,7 +35,7 @@ from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.stats.stratified import Voted, stratified_rates
+from reviewdesk.domain.stats.rates import Voted, stratified_rates
 from reviewdesk.domain.values import Strategy
 
 _CELL = np.array([2, 1, 3, 0])

@@ -85,7 +85,8 @@ def self_agreement(pairs: Sequence[LabelPair]) -> SelfAgreement:
     same = sum(pair.first is pair.second for pair in pairs)
     if not n:
         return SelfAgreement(0, 0, None, None, None, None)
-    from reviewdesk.domain.stats.rates import cohen_kappa, wilson
+    from reviewdesk.domain.stats.kappa import cohen_kappa
+    from reviewdesk.domain.stats.rates import wilson
 
     kappa = cohen_kappa([pair.first for pair in pairs], [pair.second for pair in pairs])
     return SelfAgreement(n, same, same / n, *wilson(same, n), kappa)

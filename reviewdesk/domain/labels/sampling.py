@@ -12,7 +12,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from reviewdesk.domain.records import Design, DrawGap, Truth
-from reviewdesk.domain.stats.rates import beta_cdf, bisect
+from reviewdesk.domain.stats.distributions import beta_cdf, bisect
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import UsageError
 

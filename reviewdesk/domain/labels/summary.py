@@ -43,6 +43,7 @@ from reviewdesk.domain.stats.figures import (
     Target,
     widest,
 )
+from reviewdesk.domain.stats.rates import Voted, part_of, stratified_rates
 from reviewdesk.domain.stats.reliability import (
     brier_interval,
     fit,
@@ -50,7 +51,6 @@ from reviewdesk.domain.stats.reliability import (
     kappa_interval,
     loss_strata,
 )
-from reviewdesk.domain.stats.stratified import Voted, part_of, stratified_rates
 from reviewdesk.domain.verdict import SLACK
 
 NO_LABEL = "no label that counts for the draw says pass or fail"

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
+from reviewdesk.domain.stats.distributions import benjamini_hochberg, bisect, t_two_sided
 from reviewdesk.domain.stats.figures import Estimate, Part
-from reviewdesk.domain.stats.rates import benjamini_hochberg, bisect, kappa_of, t_two_sided, wilson
-from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.stats.kappa import kappa_of
+from reviewdesk.domain.stats.rates import drawn_rate, wilson
 from reviewdesk.domain.verdict import SLACK, Decision
 
 Labels = tuple[str | None, ...]

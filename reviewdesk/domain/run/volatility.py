@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from reviewdesk.domain.stats.rates import t_quantile
+from reviewdesk.domain.stats.distributions import t_quantile
 from reviewdesk.domain.verdict import SLACK, Decision
 
 FEWEST = 3

@@ -13,10 +13,10 @@ from msgspec import Struct, to_builtins
 
 from reviewdesk.domain.assessment.mismatches import breaches
 from reviewdesk.domain.assessment.result import Breach, Flag
+from reviewdesk.domain.jury.injection import suspects
 from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS
 from reviewdesk.domain.jury.scores import BAND_OF
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
-from reviewdesk.domain.jury.suspects import suspects
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.panel.samples import position_flip

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.stats.dense import Floats, Moments, Rows, cases, counted, dense, given, parts
-from reviewdesk.domain.stats.rates import t_quantile
+from reviewdesk.domain.stats.distributions import t_quantile
 from reviewdesk.domain.verdict import SLACK
 
 Units = Floats | Sequence[Sequence[float | None]]

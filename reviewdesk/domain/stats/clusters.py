@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import Bools, Floats, Ints
 from reviewdesk.domain.stats.correction import CELLS, Cells
+from reviewdesk.domain.stats.distributions import t_quantile
 from reviewdesk.domain.stats.figures import ALONE, Effect, LabelSpread, Target
-from reviewdesk.domain.stats.rates import t_quantile
 
 
 class Clusters(Struct, frozen=True):

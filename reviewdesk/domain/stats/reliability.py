@@ -2,7 +2,7 @@
 
 The intervals follow from a draw's strata, without resampling. Those for such items take the run as
 a sample: the distance of each end from the figure is combined by squares with that of a whole run
-of the same size, as ``stratified.stratified_rate`` does.
+of the same size, as ``rates.stratified_rate`` does.
 """
 
 import math
@@ -22,6 +22,7 @@ from reviewdesk.domain.stats.calibration import (
     measure,
 )
 from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.distributions import bisect, t_quantile
 from reviewdesk.domain.stats.figures import (
     Bin,
     ConfidenceSums,
@@ -33,8 +34,7 @@ from reviewdesk.domain.stats.figures import (
     Target,
     ZTest,
 )
-from reviewdesk.domain.stats.rates import bisect, midp, t_quantile, wilson
-from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
+from reviewdesk.domain.stats.rates import drawn_rate, midp, midp_interval, wilson
 from reviewdesk.domain.verdict import SLACK
 
 CLIP = 2.0**-52

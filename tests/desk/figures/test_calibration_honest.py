@@ -20,8 +20,8 @@ from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Blocker, Design, Run, Truth
 from reviewdesk.domain.stats.correction import rogan_gladen
 from reviewdesk.domain.stats.figures import Part
+from reviewdesk.domain.stats.rates import part_interval
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.domain.stats.stratified import part_interval
 from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels

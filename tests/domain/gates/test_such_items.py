@@ -13,9 +13,8 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.figures import Estimate, Pair, Part, Target
-from reviewdesk.domain.stats.rates import midp, tango, wilson
+from reviewdesk.domain.stats.rates import drawn_rate, midp, stratified_ratio, tango, wilson
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.domain.stats.stratified import drawn_rate, stratified_ratio
 from reviewdesk.domain.verdict import Decision
 
 Z2 = 1.959963984540054**2

@@ -28,8 +28,8 @@ from reviewdesk.domain.run.packing import code_of
 from reviewdesk.domain.run.volatility import volatile
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.stats.stratified import Voted
-from reviewdesk.domain.stats.stratified import stratified_rates as rates
+from reviewdesk.domain.stats.rates import Voted
+from reviewdesk.domain.stats.rates import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
 from tests.domain.bodies import GRID, bodies, body, columns, juror, maybe, read
 

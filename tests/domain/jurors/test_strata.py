@@ -23,7 +23,7 @@ from reviewdesk.domain.run.columns import Columns, Small
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import LabelSpread, Target
 from reviewdesk.domain.stats.rates import midp
-from reviewdesk.domain.stats.stratified import stratified_rates as rates
+from reviewdesk.domain.stats.rates import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision
 from tests.domain.bodies import body, columns, juror, panel, read
 from tests.helpers import placed

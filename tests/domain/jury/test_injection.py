@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jury.injection import MAX_PASSAGES, REACH, SIGNS, InjectionKind, passages
-from reviewdesk.domain.jury.suspects import suspects
+from reviewdesk.domain.jury.injection import (
+    MAX_PASSAGES,
+    REACH,
+    SIGNS,
+    InjectionKind,
+    passages,
+    suspects,
+)
 from reviewdesk.domain.report_model import CaseModel, VerdictModel
 from tests.helpers import mostly_slow
 

@@ -19,7 +19,7 @@ from reviewdesk.domain.labels.segments import (
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Part, Target
-from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.stats.rates import drawn_rate
 from reviewdesk.domain.verdict import Decision
 from tests.helpers import placed
 

@@ -24,9 +24,8 @@ from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import NO_SIGNAL, of_trusted
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Estimate, Part, Target
-from reviewdesk.domain.stats.rates import midp
+from reviewdesk.domain.stats.rates import UNLABELLED, drawn_rate, midp
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.domain.stats.stratified import UNLABELLED, drawn_rate
 from reviewdesk.domain.verdict import Decision, number
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures

@@ -24,8 +24,8 @@ from reviewdesk.domain.labels.team import (
     sensitivity,
 )
 from reviewdesk.domain.stats.figures import Estimate, Part
-from reviewdesk.domain.stats.rates import cohen_kappa, wilson
-from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.stats.kappa import cohen_kappa
+from reviewdesk.domain.stats.rates import drawn_rate, wilson
 from tests.helpers import mostly_slow
 
 NAMES = ("ann", "ben", "cy")

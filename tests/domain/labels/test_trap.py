@@ -13,7 +13,7 @@ from reviewdesk.domain.labels.summary import SIMULATED, make_rows, simulate
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.figures import ConfidenceSums, Part, SimulatedFigure
-from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.stats.rates import drawn_rate
 from reviewdesk.domain.verdict import Decision
 from tests.helpers import placed
 

@@ -12,9 +12,9 @@ from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import RIGHT, WRONG
+from reviewdesk.domain.stats.distributions import t_quantile
 from reviewdesk.domain.stats.figures import Part, Target
-from reviewdesk.domain.stats.rates import t_quantile
-from reviewdesk.domain.stats.stratified import part_interval, stratified_rate, stratified_rates
+from reviewdesk.domain.stats.rates import part_interval, stratified_rate, stratified_rates
 from tests.helpers import placed
 
 TP, FN = 0, 1

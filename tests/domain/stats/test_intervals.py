@@ -13,7 +13,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Pair, Part, Target
-from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.stats.rates import drawn_rate, midp, midp_interval, stratified_ratio, wilson
 from reviewdesk.domain.stats.reliability import (
     brier_interval,
     fit,
@@ -21,7 +21,6 @@ from reviewdesk.domain.stats.reliability import (
     kappa_interval,
     loss_strata,
 )
-from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval, stratified_ratio
 from tests.helpers import placed
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

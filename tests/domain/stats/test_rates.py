@@ -14,15 +14,9 @@ from reviewdesk.domain.stats.correction import (
     rogan_gladen,
     wald,
 )
-from reviewdesk.domain.stats.rates import (
-    benjamini_hochberg,
-    cohen_kappa,
-    kappa_weights,
-    rate_difference,
-    t_quantile,
-    t_two_sided,
-    wilson,
-)
+from reviewdesk.domain.stats.distributions import benjamini_hochberg, t_quantile, t_two_sided
+from reviewdesk.domain.stats.kappa import cohen_kappa, kappa_weights
+from reviewdesk.domain.stats.rates import rate_difference, wilson
 
 COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
