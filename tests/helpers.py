@@ -94,16 +94,10 @@ def verdict(name: str, *scores: float | None, **more: Any) -> dict[str, Any]:
     mean = round(sum(counted) / len(counted), 6) if counted else None
     decided = None if mean is None else "pass" if mean >= THRESHOLD else "fail"
     body = {
-        "id": name,
-        "case": {"test": f"test of {name}"},
-        "input": f"question {name}",
-        "output": f"answer {name}",
-        "rubric": "is right",
-        "decision": decided,
-        "score": mean,
-        "escalate_for_review": more.pop("flagged", False),
-        "jurors": seats,
-    }
+        "id": name, "case": {"test": f"test of {name}"}, "input": f"question {name}",
+        "output": f"answer {name}", "rubric": "is right", "decision": decided, "score": mean,
+        "escalate_for_review": more.pop("flagged", False), "jurors": seats,
+    }  # fmt: skip
     return {**body, **more}
 
 
@@ -315,19 +309,9 @@ def label_row(
 ) -> LabelRow:
     """A row of a labels file that names a verdict by its id."""
     return LabelRow(
-        line=1,
-        id=item,
-        run=None,
-        item_hash=None,
-        truth=truth.value,
-        note=None,
-        reviewer=author,
-        time=None,
-        tags=tags,
-        blind=None,
-        seen=seen,
-        kept={},
-    )
+        line=1, id=item, run=None, item_hash=None, truth=truth.value, note=None, reviewer=author,
+        time=None, tags=tags, blind=None, seen=seen, kept={},
+    )  # fmt: skip
 
 
 def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:
@@ -335,12 +319,9 @@ def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:
     ours = ("REVIEWDESK", "TEXTUAL_FPS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {
-        **kept,
-        "REVIEWDESK_CONFIG": os.devnull,
-        "REVIEWDESK_DESK": str(desk),
-        "REVIEWDESK_REVIEWER": reviewer,
-        "PYTHONPATH": str(ROOT),
-    }
+        **kept, "REVIEWDESK_CONFIG": os.devnull, "REVIEWDESK_DESK": str(desk),
+        "REVIEWDESK_REVIEWER": reviewer, "PYTHONPATH": str(ROOT),
+    }  # fmt: skip
 
 
 def program(desk: Path, *arguments: str | Path, **how: Any) -> subprocess.CompletedProcess[bytes]:

@@ -10,13 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 STEPS = [
     "-m pip install -q --no-compile -e .[docs,tools,vendors,mcp,scale,services,web]",
-    "-m ruff check .",
-    "-m ruff format --check .",
-    "-m mypy",
-    "-m zensical build --strict",
-    "-m pytest",
-    "-m pytest -m slow",
-]
+    "-m ruff check .", "-m ruff format --check .", "-m mypy", "-m zensical build --strict",
+    "-m pytest", "-m pytest -m slow",
+]  # fmt: skip
 
 
 def run_steps(folder: Path, failing: str) -> tuple[int, list[str], str]:

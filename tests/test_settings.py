@@ -61,19 +61,13 @@ defer = "S"
 def test_a_file_sets_everything(file: Path) -> None:
     found = load(file, EVERYTHING)
     assert found == Settings(
-        theme="ansi-dark",
-        blind=True,
-        feedback=Feedback.END,
-        audit_share=0.25,
-        repeat_guard=300,
-        reviewer="ben",
-        desk=str(file.parent / "desks" / "mine.db"),
-        panel=str(file.parent / "panels" / "five.yaml"),
-        tags=("tone", "Wrong Policy"),
+        theme="ansi-dark", blind=True, feedback=Feedback.END, audit_share=0.25, repeat_guard=300,
+        reviewer="ben", desk=str(file.parent / "desks" / "mine.db"),
+        panel=str(file.parent / "panels" / "five.yaml"), tags=("tone", "Wrong Policy"),
         tags_after_fail=True,
         keys={"label.pass": ("p", "x"), "defer": ("S",)},
         sources=found.sources,
-    )
+    )  # fmt: skip
     # Its lines, counted from one.
     where = {"theme": 1, "blind": 2, "feedback": 3, "audit_share": 4, "repeat_guard": 5,
              "reviewer": 6, "desk": 7, "panel": 8, "tags": 9, "tags_after_fail": 10,

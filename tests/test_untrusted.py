@@ -204,15 +204,9 @@ PILE = "e" + 60 * "\u0301"
 @pytest.mark.slow
 def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
     body = verdict(
-        f"v{PILE}",
-        0.9,
-        0.2,
-        input=PILE,
-        output=PILE,
-        rubric=PILE,
-        flagged=True,
+        f"v{PILE}", 0.9, 0.2, input=PILE, output=PILE, rubric=PILE, flagged=True,
         case={"test": PILE, "tags": [PILE]},
-    )
+    )  # fmt: skip
     body["jurors"][0] |= {"id": PILE, "reason": PILE, "model": PILE}
     path = tmp_path / f"r{PILE}.json"
     path.write_bytes(report(body, verdict("v2"), report_id=f"run {PILE}"))

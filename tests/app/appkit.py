@@ -33,21 +33,9 @@ from reviewdesk.views import verdict as verdict_views
 from tests.app.builders import SMALL, WIDE, Clock, juror, open_run, report, verdict
 
 __all__ = [
-    "SMALL",
-    "WIDE",
-    "Clock",
-    "QuickPilot",
-    "Stage",
-    "juror",
-    "jury_lines",
-    "open_run",
-    "report",
-    "same_cells",
-    "seeds",
-    "showing",
-    "staged",
-    "verdict",
-]
+    "SMALL", "WIDE", "Clock", "QuickPilot", "Stage", "juror", "jury_lines", "open_run", "report",
+    "same_cells", "seeds", "showing", "staged", "verdict",
+]  # fmt: skip
 
 
 def seeds(count: int) -> list[Any]:

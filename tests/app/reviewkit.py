@@ -83,15 +83,9 @@ class Review:
         self.left = (RERUN, SAVING) if claims else (RERUN, SAVING, CLAIMS)
         settings, self.clock, self.runner = settings or Settings(), Clock(), StepRunner(desk)
         self.controller = ReviewController(
-            desk,
-            run,
-            view or View(),
-            settings=settings,
-            keys=checked(settings),
-            runner=self.runner,
-            clock=self.clock,
-            notice=notice,
-        )
+            desk, run, view or View(), settings=settings, keys=checked(settings),
+            runner=self.runner, clock=self.clock, notice=notice,
+        )  # fmt: skip
         self.desk, self.run = desk, run
         self.dialogs: list[Ask] = []
         self.requests: list[Request] = []

@@ -26,15 +26,12 @@ def report(said: dict[str, Any]) -> dict[str, Any]:
         "defaults": {"threshold": 0.7, "quorum": "2/3"},
         "verdicts": [
             {
-                "id": name,
-                "case": {"test": name},
-                "output": name,
-                "strategy": name,
+                "id": name, "case": {"test": name}, "output": name, "strategy": name,
                 "jurors": [{"id": juror, **said} for juror in "abc"],
             }
             for name in STRATEGIES
         ],
-    }
+    }  # fmt: skip
 
 
 @pytest.fixture(params=mostly_slow([ABSTAINED, WITHHELD]), ids=["abstained", "withheld"])

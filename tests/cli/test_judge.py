@@ -103,14 +103,10 @@ async def test_off_a_terminal_nothing_is_sent_without_yes(cli: Cli, room: Room) 
 @pytest.mark.parametrize(
     ("key", "agrees"),
     [
-        (b"y", True),
-        (b"y\n", True),
-        (b"\n", False),
-        (b"n", False),
-        (b"\x1b", False),
+        (b"y", True), (b"y\n", True), (b"\n", False), (b"n", False), (b"\x1b", False),
         (b"\xc3", False),
     ],
-)
+)  # fmt: skip
 async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, agrees: bool) -> None:
     async with Server() as server:
         room.put(["c0"], url=server.url)

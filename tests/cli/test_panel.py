@@ -39,15 +39,10 @@ def test_the_same_as_json(cli: Cli) -> None:
     found = cli("panel", "check", HOSTED, "--json").json
     assert found["name"] == "hosted five"
     assert found["rule"] == {
-        "strategy": "trimmed_mean",
-        "regime": None,
-        "threshold": 0.7,
-        "quorum": "2/3",
-        "trim": {"fraction": 0.2, "rounding": "down"},
-        "failed_jurors": "median",
-        "min_answered": None,
-        "strategy_for": {"red-team": "unanimous"},
-    }
+        "strategy": "trimmed_mean", "regime": None, "threshold": 0.7, "quorum": "2/3",
+        "trim": {"fraction": 0.2, "rounding": "down"}, "failed_jurors": "median",
+        "min_answered": None, "strategy_for": {"red-team": "unanimous"},
+    }  # fmt: skip
     five = {"jurors": 5, "tolerates": 1, "breaks_at": 2}
     assert found["breakdown"] == {"trim": five, "strategy": five}
     assert [seat["family"] for seat in found["jurors"]] == found["families"]

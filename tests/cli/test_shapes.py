@@ -111,19 +111,10 @@ def test_ingest(cli: Cli, write: Write) -> None:
     first, again = cli("ingest", path, "--json").json, cli("ingest", path, "--json").json
     # v0, v4 and v8 of the nine are flagged; each has three jurors.
     expected = {
-        "file": str(path),
-        "format": "canonical",
-        "run": "run",
-        "new": True,
-        "verdicts": 9,
-        "ballots": 27,
-        "flagged": 3,
-        "failed_ballots": 0,
-        "unknown_ballots": 0,
-        "skipped": 0,
-        "human_labels": 0,
-        "notes": [],
-    }
+        "file": str(path), "format": "canonical", "run": "run", "new": True, "verdicts": 9,
+        "ballots": 27, "flagged": 3, "failed_ballots": 0, "unknown_ballots": 0, "skipped": 0,
+        "human_labels": 0, "notes": [],
+    }  # fmt: skip
     assert first == [expected]
     assert again == [{**expected, "new": False}]
 

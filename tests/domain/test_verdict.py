@@ -110,12 +110,9 @@ def test_a_ballot_that_failed_contradicts_nothing() -> None:
 def test_tally_seats_those_who_did_not_vote() -> None:
     # Votes: pass by score, fail stated, withheld, failed, abstained.
     value = body(
-        juror("a", 0.9),
-        juror("b", 0.9, **{"pass": False}),
-        juror("c", 0.9, **{"pass": None}),
-        juror("d", status="timeout"),
-        juror("e"),
-    )
+        juror("a", 0.9), juror("b", 0.9, **{"pass": False}), juror("c", 0.9, **{"pass": None}),
+        juror("d", status="timeout"), juror("e"),
+    )  # fmt: skip
     found = assess(read(value, threshold=0.7))
     votes = found.votes
     assert votes == Votes(passes=1, answered=2, seated=5, withheld=1, missing=2)
@@ -177,15 +174,9 @@ def test_what_a_report_leaves_unsaid_is_none() -> None:
 
 def test_what_a_report_states_is_kept() -> None:
     value = panel(
-        0.5,
-        decision="inconclusive",
-        score=0.25,
-        agreement={"value": None, "metric": "r_wg"},
-        escalate_for_review=False,
-        same_family=False,
-        rubric="Be kind.",
-        generator={"model": "own"},
-    )
+        0.5, decision="inconclusive", score=0.25, agreement={"value": None, "metric": "r_wg"},
+        escalate_for_review=False, same_family=False, rubric="Be kind.", generator={"model": "own"},
+    )  # fmt: skip
     verdict = read(value, generator="the report's")
     assert verdict.decision is Decision.INCONCLUSIVE
     assert verdict.score == 0.25

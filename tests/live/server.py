@@ -75,19 +75,13 @@ def envelope(seen: Seen, text: str | None, stop: str | None = None) -> dict[str,
     """A juror's text in the JSON of the wire it was asked by."""
     if seen.native:
         return {
-            "id": "msg_1",
-            "model": seen.payload["model"],
-            "type": "message",
-            "role": "assistant",
+            "id": "msg_1", "model": seen.payload["model"], "type": "message", "role": "assistant",
             "content": [] if text is None else [{"type": "text", "text": text}],
             "stop_reason": stop or "end_turn",
             "usage": {"input_tokens": 120, "output_tokens": 40},
-        }
+        }  # fmt: skip
     return {
-        "id": "chat_1",
-        "model": seen.payload["model"],
-        "created": 1,
-        "object": "chat.completion",
+        "id": "chat_1", "model": seen.payload["model"], "created": 1, "object": "chat.completion",
         "choices": [
             {
                 "index": 0,
@@ -96,7 +90,7 @@ def envelope(seen: Seen, text: str | None, stop: str | None = None) -> dict[str,
             }
         ],
         "usage": {"prompt_tokens": 120, "completion_tokens": 40, "total_tokens": 160},
-    }
+    }  # fmt: skip
 
 
 def answer(

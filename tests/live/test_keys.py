@@ -61,19 +61,12 @@ def test_a_malformed_key_is_named_by_its_variable_alone() -> None:
 def spellings(key: str) -> dict[str, str]:
     escaped = "".join(f"\\u{ord(char):04x}" for char in key)
     return {
-        "plain": key,
-        "all but the first": key[1:],
-        "twelve of it": key[5:17],
-        "upper": key.upper(),
-        "JSON": json.dumps(key)[1:-1],
-        "JSON in JSON": json.dumps(json.dumps(key))[3:-3],
+        "plain": key, "all but the first": key[1:], "twelve of it": key[5:17], "upper": key.upper(),
+        "JSON": json.dumps(key)[1:-1], "JSON in JSON": json.dumps(json.dumps(key))[3:-3],
         "JSON with slashes": json.dumps(key)[1:-1].replace("/", "\\/"),
-        "code points": escaped,
-        "code points in JSON": escaped.replace("\\", "\\\\"),
-        "half and half": key[:4] + escaped[24:],
-        "URL": quote(key, safe=""),
-        "form": quote_plus(key),
-        "URL twice": quote(quote(key, safe=""), safe=""),
+        "code points": escaped, "code points in JSON": escaped.replace("\\", "\\\\"),
+        "half and half": key[:4] + escaped[24:], "URL": quote(key, safe=""),
+        "form": quote_plus(key), "URL twice": quote(quote(key, safe=""), safe=""),
         "every byte": "".join(f"%{ord(char):02X}" for char in key),
         "HTML": "".join(f"&#{ord(char)};" for char in key),
         "hex": key.encode().hex(),
@@ -83,7 +76,7 @@ def spellings(key: str) -> dict[str, str]:
         "base64 of a header": base64.b64encode(f"user:{key}".encode()).decode().rstrip("="),
         "base64 of a line": base64.b64encode(f"key {key}".encode()).decode().rstrip("="),
         "base64 for URLs": base64.urlsafe_b64encode(key.encode()).decode().rstrip("="),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", spellings(KEY))

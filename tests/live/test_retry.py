@@ -117,19 +117,12 @@ async def test_a_server_that_starts_anew_has_its_20_seconds_each_time() -> None:
 @pytest.mark.parametrize(
     ("after", "slept"),
     [
-        ("7", [7.0]),
-        ("600", [600.0]),
-        ("0", [0.375]),
-        ("-3", [0.375]),
-        ("1.5", [1.5]),
-        ("soon", [0.375]),
-        ("nan", [0.375]),
-        ("inf", [0.375]),
-        ("Wed, 99 Foo", [0.375]),
+        ("7", [7.0]), ("600", [600.0]), ("0", [0.375]), ("-3", [0.375]), ("1.5", [1.5]),
+        ("soon", [0.375]), ("nan", [0.375]), ("inf", [0.375]), ("Wed, 99 Foo", [0.375]),
         (format_datetime(START + timedelta(seconds=30), usegmt=True), [30.0]),
         (format_datetime(START - timedelta(days=1), usegmt=True), [0.375]),
     ],
-)
+)  # fmt: skip
 async def test_a_retry_after_is_waited(after: str, slept: list[float]) -> None:
     # Without a time it would be 0.375 s, and it is never less than that.
     ballot, _, clock = await asked([refusing(429, retry_after=after), GOOD])

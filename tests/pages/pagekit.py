@@ -13,20 +13,12 @@ BARE = {
 }  # fmt: skip
 """Elements that take none but the plain attributes."""
 ALLOWED: dict[str, set[str]] = {
-    "html": {"lang"},
-    "meta": {"charset", "http-equiv", "content", "name"},
-    "link": {"rel", "href"},
-    "a": {"href"},
-    "th": {"scope"},
-    "td": {"colspan"},
-    "svg": {"viewbox"},
-    "text": {"x", "y", "text-anchor", "transform"},
-    "line": {"x1", "y1", "x2", "y2"},
-    "rect": {"x", "y", "width", "height"},
-    "circle": {"cx", "cy", "r"},
-    "path": {"d"},
+    "html": {"lang"}, "meta": {"charset", "http-equiv", "content", "name"}, "link": {"rel", "href"},
+    "a": {"href"}, "th": {"scope"}, "td": {"colspan"}, "svg": {"viewbox"},
+    "text": {"x", "y", "text-anchor", "transform"}, "line": {"x1", "y1", "x2", "y2"},
+    "rect": {"x", "y", "width", "height"}, "circle": {"cx", "cy", "r"}, "path": {"d"},
     "polyline": {"points"},
-}
+}  # fmt: skip
 
 
 @dataclass

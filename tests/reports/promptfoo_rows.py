@@ -15,11 +15,8 @@ def graded(kind: str, value: Any, score: Any, passed: Any, **more: Any) -> Any:
     }
     assertion = {"type": kind, "value": value, **more}
     result: dict[str, Any] = {
-        "pass": passed,
-        "score": score,
-        "reason": f"because {score}",
-        "assertion": assertion,
-    }
+        "pass": passed, "score": score, "reason": f"because {score}", "assertion": assertion,
+    }  # fmt: skip
     return {**result, **own}
 
 
@@ -38,12 +35,9 @@ def assert_set(*children: dict[str, Any], passed: bool, score: float, **more: An
     """A set and, behind it, the copies of its children that promptfoo adds."""
     described = {"type": "assert-set", "assertionCount": len(children), **more}
     whole = {
-        "pass": passed,
-        "score": score,
-        "reason": "of the set",
-        "componentResults": list(children),
+        "pass": passed, "score": score, "reason": "of the set", "componentResults": list(children),
         "metadata": {"assertionSet": described},
-    }
+    }  # fmt: skip
     return [whole, *children]
 
 
@@ -55,34 +49,24 @@ def row(*components: Any, **more: Any) -> Any:
     outcome = {"pass": more.get("success", True), "score": more.get("score", 0.5)}
     grading = {**outcome, "reason": "", "componentResults": flat}
     return {
-        "id": "0000",
-        "testIdx": 0,
-        "promptIdx": 0,
-        "promptId": "p",
-        "success": True,
-        "score": 0.5,
-        "failureReason": 0,
-        "gradingResult": grading,
+        "id": "0000", "testIdx": 0, "promptIdx": 0, "promptId": "p", "success": True, "score": 0.5,
+        "failureReason": 0, "gradingResult": grading,
         "prompt": {"raw": "Say hello", "label": "Say {{what}}"},
-        "provider": {"id": "openai:chat:gpt-4o", "label": ""},
-        "response": {"output": "hello"},
+        "provider": {"id": "openai:chat:gpt-4o", "label": ""}, "response": {"output": "hello"},
         "testCase": {"description": "greets", "vars": {"what": "hello"}},
         "vars": {"what": "hello"},
         **more,
-    }
+    }  # fmt: skip
 
 
 def result(*rows: Any, **more: Any) -> Any:
     """An export with its envelope."""
     summary = {"version": 3, "timestamp": "2026-01-31T12:00:00.000Z", "prompts": []}
     return {
-        "evalId": "eval-abc",
-        "results": {**summary, "results": list(rows), "stats": {}},
-        "config": {"description": "greetings"},
-        "shareableUrl": None,
-        "metadata": {"promptfooVersion": "0.121.20"},
-        **more,
-    }
+        "evalId": "eval-abc", "results": {**summary, "results": list(rows), "stats": {}},
+        "config": {"description": "greetings"}, "shareableUrl": None,
+        "metadata": {"promptfooVersion": "0.121.20"}, **more,
+    }  # fmt: skip
 
 
 def opened(document: Any, **options: Any) -> tuple[Report, list[Any]]:

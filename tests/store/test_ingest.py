@@ -29,14 +29,10 @@ def test_a_verdict_that_is_wrong_leaves_nothing(desk: Desk, bad: int) -> None:
 
 BEHIND = {
     "the header goes on": ', "defaults": {"threshold": 0.95}}',
-    "a key twice": ', "report_id": "other"}',
-    "the verdicts twice": ', "verdicts": []}',
-    "a second value": "} {}",
-    "cut off": "",
-    "cut off after a key": ', "x":',
-    "no comma": ' "x": 1}',
-    "an unknown key": ', "x": 1}',
-}
+    "a key twice": ', "report_id": "other"}', "the verdicts twice": ', "verdicts": []}',
+    "a second value": "} {}", "cut off": "", "cut off after a key": ', "x":',
+    "no comma": ' "x": 1}', "an unknown key": ', "x": 1}',
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("end", mostly_slow(BEHIND.values(), every=2), ids=BEHIND)

@@ -99,13 +99,10 @@ def hostile_report() -> bytes:
     again |= {name: body[name] for name in names}
     body["reruns"] = [again]
     return report(
-        body,
-        body_of("b"),
-        title=HOSTILE,
-        report_id=HOSTILE[:60],
+        body, body_of("b"), title=HOSTILE, report_id=HOSTILE[:60],
         producer={"name": HOSTILE, "version": HOSTILE},
         generator={"model": HOSTILE, "vendor": HOSTILE},
-    )
+    )  # fmt: skip
 
 
 def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:

@@ -39,14 +39,9 @@ def drawn(*found: Voted) -> JurorRates:
     alone = [Voted(0, 30, 0, Cells(12, 0, 0, 18), Cells(12, 0, 0, 18))]
     less = Difference(-0.1234, -0.2, -0.0456, "", "panel", 2345, 234, 200)
     return JurorRates(
-        design(found),
-        rates(found),
-        rates(found, Target.ITEMS),
-        quoted_kappa(found)[0],
-        rates(alone).accuracy,
-        design(alone),
-        less,
-    )
+        design(found), rates(found), rates(found, Target.ITEMS), quoted_kappa(found)[0],
+        rates(alone).accuracy, design(alone), less,
+    )  # fmt: skip
 
 
 _LABELLED = Cells(1234, 56, 789, 10)
@@ -60,11 +55,8 @@ def facts(name: str, seat: int = 0, q: float | None = 0.001) -> JurorFacts:
     )
     return JurorFacts(
         JurorCounts(name, seat, 1234, 56, 789, 10, 3, 4, 555, 66, 44, 30, 12),
-        Seats(seat, 2345, 67, 8, 2300, 1150),
-        drawn(FLAGGED),
-        Offset(-0.0456, 2345, drift),
-        0.25,
-    )
+        Seats(seat, 2345, 67, 8, 2300, 1150), drawn(FLAGGED), Offset(-0.0456, 2345, drift), 0.25,
+    )  # fmt: skip
 
 
 def filled(*names: str) -> JurorsPage:

@@ -139,11 +139,8 @@ def in_markdown(document: doc.Document) -> str:
 
 
 RENDERERS: dict[str, Callable[[doc.Document], str]] = {
-    "terminal": in_terminal,
-    "shell": document_text,
-    "HTML": in_html,
-    "Markdown": in_markdown,
-}
+    "terminal": in_terminal, "shell": document_text, "HTML": in_html, "Markdown": in_markdown,
+}  # fmt: skip
 
 
 def lost(document: doc.Document, renderer: str) -> str:

@@ -53,14 +53,10 @@ def words(text: str) -> str:
 @pytest.mark.parametrize("surface", SURFACES)
 def test_every_surface_holds_the_same_facts(tmp_path: Path, surface: str) -> None:
     found = item(
-        tmp_path,
-        Truth.PASS,
-        scores=(0.9, 0.8, 0.85, 0.95, 0.1),
-        strategy="trimmed_mean",
-        decision="pass",
-        reference="forty-two",
+        tmp_path, Truth.PASS, scores=(0.9, 0.8, 0.85, 0.95, 0.1), strategy="trimmed_mean",
+        decision="pass", reference="forty-two",
         checks=[{"name": "length", "pass": False, "reason": "too long"}],
-    )
+    )  # fmt: skip
     text = words(SURFACES[surface](verdict(found)))
     # Of .1, .8, .85, .9 and .95 the ends go: (.8 + .85 + .9) / 3 = .85; 4 of 5 are over .7.
     for fact in (

@@ -79,12 +79,8 @@ PROXY = SignOn.of("X-Remote-User", ["127.0.0.1", "10.0.0.0/24"])
         ("127.0.0.1", ["ann"], "ann"),
         ("::ffff:127.0.0.1", [" ann  lee "], "ann lee"),  # IPv4 on a socket of IPv6
         ("10.0.0.9", ["ann@example.org"], "ann@example.org"),
-        ("127.0.0.2", ["ann"], None),
-        ("10.0.1.9", ["ann"], None),
-        ("::1", ["ann"], None),
-        ("", ["ann"], None),
-        (None, ["ann"], None),
-        ("127.0.0.1", [], None),
+        ("127.0.0.2", ["ann"], None), ("10.0.1.9", ["ann"], None), ("::1", ["ann"], None),
+        ("", ["ann"], None), (None, ["ann"], None), ("127.0.0.1", [], None),
         ("127.0.0.1", [""], None),
         ("127.0.0.1", ["ann", "ann"], None),
         ("127.0.0.1", ["eve, ann"], None),  # repeated, and joined on the way
@@ -92,7 +88,7 @@ PROXY = SignOn.of("X-Remote-User", ["127.0.0.1", "10.0.0.0/24"])
         ("127.0.0.1", ["a" * 61], None),
         ("127.0.0.1", ["ann\x1b[31m"], None),
     ],
-)
+)  # fmt: skip
 def test_the_proxy_alone_says_who_asks(peer: str | None, given: list[str], name: str) -> None:
     assert PROXY is not None
     assert PROXY.reviewer(peer, given) == name

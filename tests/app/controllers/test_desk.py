@@ -47,11 +47,8 @@ def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
                 assert "KeyError" not in review.notice
                 if action.where in (CALIBRATION, RUNS):
                     assert review.state.where in action.where or name in {
-                        "leave",
-                        "run.open",
-                        "improve",
-                        "run.load",
-                    }
+                        "leave", "run.open", "improve", "run.load",
+                    }  # fmt: skip
         assert review.desk.verify().ok
 
 

@@ -122,15 +122,11 @@ async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("typed", "first"),
     [
-        ("note", "note"),
-        ("NOT", "note"),
-        ("label fail", "label.fail"),
-        ("fail label", "label.fail"),
-        ("just tag", "tags.labelled"),
-        ("order", "order"),
+        ("note", "note"), ("NOT", "note"), ("label fail", "label.fail"),
+        ("fail label", "label.fail"), ("just tag", "tags.labelled"), ("order", "order"),
         ("theme", "theme"),
     ],
-)
+)  # fmt: skip
 def test_the_palette_finds_words_in_any_order(typed: str, first: str) -> None:
     assert matching(typed, ACTIONS.values())[0].id == first
     # A fuzzy search would find "Label fail, go on".

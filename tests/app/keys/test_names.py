@@ -94,24 +94,13 @@ def test_the_registry_has_real_keys_only_and_shows_them_as_people_write_them() -
     [
         ("?", "question_mark", "?"),
         ("question_mark", "question_mark", "?"),
-        ("\\", "backslash", "\\"),
-        ("/", "slash", "/"),
-        (",", "comma", ","),
-        ("+", "plus", "+"),
-        ("-", "minus", "-"),
-        (" ", "space", "space"),
-        ("Space", "space", "space"),
+        ("\\", "backslash", "\\"), ("/", "slash", "/"), (",", "comma", ","), ("+", "plus", "+"),
+        ("-", "minus", "-"), (" ", "space", "space"), ("Space", "space", "space"),
         ("pgdn", "pagedown", "pgdn"),
         ("PageDown", "pagedown", "pgdn"),
-        ("esc", "escape", "esc"),
-        ("return", "enter", "enter"),
-        ("del", "delete", "del"),
-        ("↓", "down", "↓"),
-        ("down", "down", "↓"),
-        ("F4", "f4", "f4"),
-        ("f", "f", "f"),
-        ("G", "G", "G"),
-        ("shift+g", "G", "G"),
+        ("esc", "escape", "esc"), ("return", "enter", "enter"), ("del", "delete", "del"),
+        ("↓", "down", "↓"), ("down", "down", "↓"), ("F4", "f4", "f4"), ("f", "f", "f"),
+        ("G", "G", "G"), ("shift+g", "G", "G"),
         ("Shift+Tab", "shift+tab", "shift+tab"),
         ("ctrl+R", "ctrl+r", "ctrl+r"),
         ("Control+p", "ctrl+p", "ctrl+p"),
@@ -123,7 +112,7 @@ def test_the_registry_has_real_keys_only_and_shows_them_as_people_write_them() -
         ("ctrl+alt+pgup", "alt+ctrl+pageup", "ctrl+alt+pgup"),
         ("«", "left_pointing_double_angle_quotation_mark", "«"),
     ],
-)
+)  # fmt: skip
 def test_a_key_as_people_write_it(written: str, name: str, shown: str) -> None:
     assert key_of(written) == name
     assert shown_key(name) == shown

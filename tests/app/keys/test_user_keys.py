@@ -20,19 +20,11 @@ def registry(*deeds: Action) -> dict[str, Action]:
 
 REVIEW, RUNS = frozenset({"review"}), frozenset({"runs"})
 SMALL = registry(
-    deed("label.pass", "p,1", REVIEW),
-    deed("label.fail", "f,2", REVIEW),
-    deed("defer", "s", REVIEW),
-    deed("sort", "s", RUNS),
-    deed("undo", "u"),
-    deed("shallower", "escape"),
-    deed("help", "question_mark"),
-    deed("screen.runs", "f3,alt+3"),
-    deed("theme.desk"),
-    deed("copy", "ctrl+c"),
-    deed("quit", "q"),
-    deed("quit.anywhere", "ctrl+q"),
-)
+    deed("label.pass", "p,1", REVIEW), deed("label.fail", "f,2", REVIEW),
+    deed("defer", "s", REVIEW), deed("sort", "s", RUNS), deed("undo", "u"),
+    deed("shallower", "escape"), deed("help", "question_mark"), deed("screen.runs", "f3,alt+3"),
+    deed("theme.desk"), deed("copy", "ctrl+c"), deed("quit", "q"), deed("quit.anywhere", "ctrl+q"),
+)  # fmt: skip
 
 
 def keymap(**overrides: list[str]) -> Keymap:

@@ -41,10 +41,7 @@ def hostile_item(tmp_path: Path) -> tuple[Item, Session]:
         {"id": "f", "score": None, "error": {"message": clean}},
     ]
     body = verdict(
-        1,
-        id="id " + clean[:200],
-        case={"test": clean, "tags": [clean[:50], "b"]},
-        jurors=jurors,
+        1, id="id " + clean[:200], case={"test": clean, "tags": [clean[:50], "b"]}, jurors=jurors,
         bias_warning=clean,
         checks=[{"name": clean, "pass": True, "reason": clean}, {"name": "x", "pass": None}],
         human={"label": "pass", "by": clean, "note": clean},
@@ -53,7 +50,7 @@ def hostile_item(tmp_path: Path) -> tuple[Item, Session]:
         agreement={"value": 0.5, "metric": "r_wg"},
         trim={"method": "quantile", "dropped_low": ["d"], "dropped_high": ["c"]},
         **texts,
-    )
+    )  # fmt: skip
     desk, run = open_run(tmp_path / "desk.db", report([body]))
     review_session = session_of(desk, run, View(filter=""))
     item = review_session.session.item
@@ -130,15 +127,11 @@ ROW = QueueRow(
 @pytest.mark.parametrize(
     ("label", "deferred", "mark"),
     [
-        (None, False, "·"),
-        (Truth.PASS, False, "p"),
-        (Truth.FAIL, False, "f"),
-        (Truth.UNSURE, False, "?"),
-        (Truth.DISPUTED, False, "!"),
-        (None, True, "z"),
+        (None, False, "·"), (Truth.PASS, False, "p"), (Truth.FAIL, False, "f"),
+        (Truth.UNSURE, False, "?"), (Truth.DISPUTED, False, "!"), (None, True, "z"),
         (Truth.PASS, True, "p"),
     ],
-)
+)  # fmt: skip
 def test_label_marks(label: Truth | None, deferred: bool, mark: str) -> None:
     row = replace(ROW, label=label, deferred=deferred)
     assert label_mark(row)[0] == mark

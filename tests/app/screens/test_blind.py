@@ -38,17 +38,10 @@ def twin(number: int, *, other: bool) -> dict[str, Any]:
     if number % 4 == 0:
         jurors = [{**one, "score": None, "error": {"message": "timeout"}} for one in jurors]
     return verdict(
-        number,
-        jurors=jurors,
-        escalate_for_review=True,
-        decision="fail",
-        score=0.2,
-        agreement={"value": -0.3, "metric": "r_wg"},
-        band="low",
-        same_family=True,
-        bias_warning="kin",
-        human={"label": "fail", "by": "somebody"},
-    )
+        number, jurors=jurors, escalate_for_review=True, decision="fail", score=0.2,
+        agreement={"value": -0.3, "metric": "r_wg"}, band="low", same_family=True,
+        bias_warning="kin", human={"label": "fail", "by": "somebody"},
+    )  # fmt: skip
 
 
 KEYS = """

@@ -49,17 +49,12 @@ async def toasts(stage: Stage) -> None:
 
 
 SCENES: dict[str, Scene] = {
-    "review": pressed("J"),
-    "order": pressed("at", "down"),
+    "review": pressed("J"), "order": pressed("at", "down"),
     "filter": pressed("backslash", *"esc", "shift+left"),
-    "filter error": pressed("backslash", "x", "enter"),
-    "note": pressed("c", *"abc", "shift+left"),
-    "help": pressed("question_mark"),
-    "palette": pressed("ctrl+p", *"la", "tab"),
-    "question": question,
-    "selection": selection,
-    "toasts": toasts,
-}
+    "filter error": pressed("backslash", "x", "enter"), "note": pressed("c", *"abc", "shift+left"),
+    "help": pressed("question_mark"), "palette": pressed("ctrl+p", *"la", "tab"),
+    "question": question, "selection": selection, "toasts": toasts,
+}  # fmt: skip
 
 
 def leaves(stage: Stage) -> list[Region]:

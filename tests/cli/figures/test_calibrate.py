@@ -189,12 +189,9 @@ def test_what_no_label_defines_is_null_and_says_why(loaded: Cli) -> None:
         {"z": None, "p": None, "reason": "no rows"},
     )
     assert found["honest"] == {
-        "method": "none",
-        "estimate": None,
-        "low": None,
-        "high": None,
+        "method": "none", "estimate": None, "low": None, "high": None,
         "reason": "no label that counts for the draw says pass or fail",
-    }
+    }  # fmt: skip
 
 
 def test_the_shell_names_what_blocks_and_closes_it(cli: Cli, desk_path: Path) -> None:

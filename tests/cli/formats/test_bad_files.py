@@ -29,23 +29,12 @@ packed = bytearray(gzip.compress(GOOD, mtime=0))
 packed[-6] ^= 0xFF
 
 BAD: dict[str, bytes] = {
-    "empty": b"",
-    "blank": b" \n\n",
-    "half": GOOD[: len(GOOD) // 2],
-    "last byte missing": GOOD[:-1],
-    "png": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
-    "list": b"[]",
-    "object": b"{}",
-    "null": b"null",
-    "number": b"1",
-    "text": b"hello\n",
-    "escape": b"\x1b[2J\x1b]0;title\x07",
-    "score as text": with_score("8/10"),
-    "score over 1": with_score(1.5),
-    "score true": with_score(True),
-    "nan": with_score(float("nan")),
-    "infinity": with_score(float("inf")),
-    "overflow": GOOD.replace(b"0.9", b"1e999", 1),
+    "empty": b"", "blank": b" \n\n", "half": GOOD[: len(GOOD) // 2], "last byte missing": GOOD[:-1],
+    "png": b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "list": b"[]", "object": b"{}",
+    "null": b"null", "number": b"1", "text": b"hello\n", "escape": b"\x1b[2J\x1b]0;title\x07",
+    "score as text": with_score("8/10"), "score over 1": with_score(1.5),
+    "score true": with_score(True), "nan": with_score(float("nan")),
+    "infinity": with_score(float("inf")), "overflow": GOOD.replace(b"0.9", b"1e999", 1),
     "same id twice": report(verdict("a"), verdict("a")),
     "same key twice": b'{"schema": "reviewdesk.report/1", "schema": "x", "verdicts": []}',
     "other schema": report(schema="reviewdesk.report/2"),
@@ -56,7 +45,7 @@ BAD: dict[str, bytes] = {
     "not utf-8": GOOD.replace(b"question", b"\xff\xfe", 1),
     "damaged gzip": bytes(packed),
     "nul": b"\0" * 100,
-}
+}  # fmt: skip
 
 
 def refused(cli: Cli, *arguments: str | Path) -> str:

@@ -34,18 +34,11 @@ def test_the_same_as_json(gate: Gate) -> None:
     assert [one["status"] for one in found["entries"]] == ["pass", "fail", "skip"]
     checks = [one["checks"] for one in found["entries"]]
     assert checks[1][0] == {
-        "target": "jury.agreement",
-        "value": 0.0,
-        "matcher": {"schema": {"minimum": 0.7}},
-        "status": "fail",
-        "note": "-1.28 before it is clamped to 0..1",
-        "margin": pytest.approx(-0.7),
-        "message": "",
-        "verdict": "split",
-        "test": "test of split",
-        "source": "recomputed",
-        "metric": "r_wg",
-    }
+        "target": "jury.agreement", "value": 0.0, "matcher": {"schema": {"minimum": 0.7}},
+        "status": "fail", "note": "-1.28 before it is clamped to 0..1",
+        "margin": pytest.approx(-0.7), "message": "", "verdict": "split", "test": "test of split",
+        "source": "recomputed", "metric": "r_wg",
+    }  # fmt: skip
     assert (checks[2][0]["value"], checks[2][0]["status"]) == (None, "skip")
     assert "fewer than two" in checks[2][0]["note"]
 
@@ -53,16 +46,13 @@ def test_the_same_as_json(gate: Gate) -> None:
 @pytest.mark.parametrize(
     ("cases", "code"),
     [
-        (["calm"], 0),
-        (["lone"], 0),
-        (["calm", "lone"], 0),
-        (["split"], 1),
+        (["calm"], 0), (["lone"], 0), (["calm", "lone"], 0), (["split"], 1),
         (["calm", "split", "lone"], 1),
         (["nobody"], 2),
         (["calm", "nobody"], 2),
         (["split", "nobody"], 2),
     ],
-)
+)  # fmt: skip
 def test_exit_codes(gate: Gate, cases: list[str], code: int) -> None:
     entries = [entry(f"n{at}", case=case) for at, case in enumerate(cases)]
     assert gate(*entries).code == code
@@ -123,11 +113,8 @@ def test_every_target_reads(cli: Cli, write: Write) -> None:
         0.9,
         0.9,
         agreement={"value": 0.5, "metric": "krippendorff_alpha"},
-        band="medium",
-        same_family=True,
-        bias_warning="kin",
-        flagged=True,
-    )
+        band="medium", same_family=True, bias_warning="kin", flagged=True,
+    )  # fmt: skip
     write("report.json", report(said))
     wanted = {
         "jury.agreement": "exact: 0.5",
@@ -203,12 +190,9 @@ def test_reports_that_cannot_be_read(gate: Gate, write: Write, tmp_path: Path) -
     write("bad.json", report(CALM, verdict("b", score=2)))
     write("none.json", b"{}")
     done = gate(
-        entry("a", "report: bad.json"),
-        entry("b", "report: nothing.json"),
-        entry("c", "report: none.json"),
-        entry("d", "report: ."),
-        entry("e", case="calm"),
-    )
+        entry("a", "report: bad.json"), entry("b", "report: nothing.json"),
+        entry("c", "report: none.json"), entry("d", "report: ."), entry("e", case="calm"),
+    )  # fmt: skip
     assert (done.code, rows(done)) == (2, ["ERROR"] * 4 + ["PASS"])
     lines = [3, 7, 11, 15]
     starts = [f"{tmp_path / 'suite.yml'}:{line}: report: {tmp_path}" for line in lines]

@@ -204,11 +204,8 @@ def test_junit(gate: Gate, tmp_path: Path) -> None:
     cases = list(found)
     assert [case.attrib["name"] for case in cases] == ["calm", "split", "lone", "nobody"]
     assert [[inner.tag for inner in case] for case in cases] == [
-        ["system-out"],
-        ["failure"],
-        ["skipped"],
-        ["error"],
-    ]
+        ["system-out"], ["failure"], ["skipped"], ["error"],
+    ]  # fmt: skip
     assert "must be at least 0.7" in (cases[1][0].text or "")
     # Its own file is written over, anybody else's is not.
     assert gate(entries[0], options=("--junit", xml)).code == 0

@@ -192,13 +192,9 @@ def test_every_drill_lists_what_its_title_counts(tmp_path: Path) -> None:
     page = calibration_page(desk, run)
     found = {one.filter: one.count for one in drill(page)}
     assert found == {
-        "decision:pass label:pass": 1,
-        "wrong:pass": 1,
-        "decision:fail label:fail": 0,
-        "wrong:fail": 1,
-        "label:unsure": 1,
-        "label:disputed": 0,
-    }
+        "decision:pass label:pass": 1, "wrong:pass": 1, "decision:fail label:fail": 0,
+        "wrong:fail": 1, "label:unsure": 1, "label:disputed": 0,
+    }  # fmt: skip
     for text, count in found.items():
         assert len(desk.queue(run, text)) == count
 
@@ -319,13 +315,10 @@ def weighed(
         gap += weight * (confidence - correct)
         bins[min(int(confidence * 10 + 1e-9), 9)] += weight * (confidence - correct)
     return {
-        "n": total,
-        "ess": mass**2 / heavy,
-        "accuracy": right / mass,
-        "brier": squares / mass,
+        "n": total, "ess": mass**2 / heavy, "accuracy": right / mass, "brier": squares / mass,
         "gap": gap / mass,
         "ece": sum(abs(value) for value in bins.values()) / mass,
-    }
+    }  # fmt: skip
 
 
 def by_hand(name: str) -> dict[str, Any]:
@@ -352,19 +345,14 @@ def by_hand(name: str) -> dict[str, Any]:
     sensitivity, specificity = tp / (tp + fn), tn / (tn + fp)
     j = sensitivity + specificity - 1
     return {
-        "n": len(kept),
-        "tp": tp,
-        "fn": fn,
-        "tn": tn,
-        "fp": fp,
-        "ece": ece,
+        "n": len(kept), "tp": tp, "fn": fn, "tn": tn, "fp": fp, "ece": ece,
         # Of a score read as P(pass), whatever was decided: the same as that of the support.
         "brier": float(((score - good) ** 2).mean()),
         "gap": float(confidence.mean() - right.mean()),
         "accuracy": float(right.mean()),
         "observed_positive_rate": float(every.mean()),
         "corrected_rate": min(1.0, max(0.0, (every.mean() + specificity - 1) / j)),
-    }
+    }  # fmt: skip
 
 
 def labelled(name: str, folder: Path) -> Calibration:

@@ -177,12 +177,9 @@ def unread(name: str, score: float) -> dict[str, Any]:
 
 def test_a_page_by_hand(tmp_path: Path) -> None:
     desk, run = opened(
-        tmp_path,
-        verdict("a", 0.9, 0.2, 0.7),
-        verdict("b", 0.1, 0.8, 0.3),
-        unread("c", 0.7),
+        tmp_path, verdict("a", 0.9, 0.2, 0.7), verdict("b", 0.1, 0.8, 0.3), unread("c", 0.7),
         verdict("d", 0.9, None),
-    )
+    )  # fmt: skip
     say(desk, run, "fail", "a")
     say(desk, run, "pass", "b")
     page = jurors_page(desk, run)

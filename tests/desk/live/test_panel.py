@@ -376,13 +376,9 @@ def test_a_case_without_an_alternative_is_asked_in_one_order(room: Room) -> None
 def test_samples_that_nobody_can_read_are_passed_over() -> None:
     odd: list[Any] = [{"status": "x"}, {"round": "two"}, {"pass": "yes"}, {"label": 3}, {}]
     body: Any = {
-        "id": "v",
-        "case": {"test": "v"},
-        "threshold": 0.7,
-        "strategy": "quorum",
-        "quorum": 0.5,
+        "id": "v", "case": {"test": "v"}, "threshold": 0.7, "strategy": "quorum", "quorum": 0.5,
         "jurors": [{"id": "j", "score": 0.9, "samples": [*odd, {"score": "9", "swapped": True}]}],
-    }
+    }  # fmt: skip
     found = assess(verdict_from_body(body))
     assert found.decision == "pass"
     assert answers(body["jurors"][0], 0.7).startswith("2 answers: ")

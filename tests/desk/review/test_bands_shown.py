@@ -95,16 +95,12 @@ def test_every_rule_of_the_pair_holds_wherever_it_is_shown(desk: Desk) -> None:
     load(desk, CASES)
     found = {item.verdict.id: line for item, line in shown(desk)}
     assert {name: (line["agreement"], line["band"]) for name, line in found.items()} == {
-        "pairwise": (1.0, None),
-        "alpha": (0.9, "high"),
-        "against": (0.9, "low"),
-        "unnamed": (0.9, "low"),
-        "null": (None, None),
-        "word": (None, "high"),
+        "pairwise": (1.0, None), "alpha": (0.9, "high"), "against": (0.9, "low"),
+        "unnamed": (0.9, "low"), "null": (None, None), "word": (None, "high"),
         # .9 .2: mean .55, s² = 2 * .1225 = .245, times 12 = 2.94.
         "ours": (pytest.approx(-1.94), "low"),
         "lone": (None, None),
-    }
+    }  # fmt: skip
     sources = {line["agreement_source"] for name, line in found.items() if name in {"ours", "lone"}}
     assert sources == {"ours"}
     assert {name for name, line in found.items() if "mismatch" in line["flags"]} == {"against"}

@@ -49,20 +49,15 @@ def facts(desk: Desk, run: Run) -> dict[str, Any]:
     shown = [shapes.verdict(desk.item(key), [])["labels"] for key in keys]
     return {
         "page": (page.calibration, page.split, page.alone, page.strata, page.gates, page.honest),
-        "jurors": jurors_page(desk, run).jurors,
-        "exact": score_rows(desk, run, None),
-        "full": rows,
-        "labels": labels,
-        "strip": LiveStrip().read(desk, run).calibration,
-        "progress": desk.progress(run),
-        "rows": desk.rows(keys),
-        "next": desk.next_undecided(run, keys, -1),
-        "tags": tag_counts(desk, run),
+        "jurors": jurors_page(desk, run).jurors, "exact": score_rows(desk, run, None), "full": rows,
+        "labels": labels, "strip": LiveStrip().read(desk, run).calibration,
+        "progress": desk.progress(run), "rows": desk.rows(keys),
+        "next": desk.next_undecided(run, keys, -1), "tags": tag_counts(desk, run),
         "queues": [
             list(desk.queue(run, text)) for text in ("label:none", "label:pass", "deferred")
         ],
         "shown": [[one | {"at": ""} for one in labels] for labels in shown],
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.slow

@@ -11,14 +11,11 @@ from tests.helpers import load, numbered, open_desk, report, traced, verdict
 
 def mixed() -> bytes:
     return report(
-        verdict("a", 0.9, 0.8, 0.7),
-        verdict("b", 0.9, 0.2, 0.8, flagged=True),
-        verdict("c", 0.1, None, 0.3),
-        verdict("d", None, None, decision="error"),
-        verdict("e", 0.9, 0.9, decision="inconclusive"),
-        verdict("f", None, decision=None),
+        verdict("a", 0.9, 0.8, 0.7), verdict("b", 0.9, 0.2, 0.8, flagged=True),
+        verdict("c", 0.1, None, 0.3), verdict("d", None, None, decision="error"),
+        verdict("e", 0.9, 0.9, decision="inconclusive"), verdict("f", None, decision=None),
         generator={"model": "gpt-4o", "vendor": "openai"},
-    )
+    )  # fmt: skip
 
 
 def test_labels_are_counted_for_every_run_that_holds_their_content(desk: Desk) -> None:

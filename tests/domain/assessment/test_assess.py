@@ -198,12 +198,8 @@ def test_trimmed_and_dissenting_are_two_things() -> None:
     found = assessed(panel(0.1, 0.3, 0.6, 0.7, 0.9), threshold=0.5, strategy="trimmed_mean")
     assert found.decision is Decision.PASS
     assert [(seat.trimmed, seat.dissent) for seat in found.seats] == [
-        (True, True),
-        (False, True),
-        (False, False),
-        (False, False),
-        (True, False),
-    ]
+        (True, True), (False, True), (False, False), (False, False), (True, False),
+    ]  # fmt: skip
 
 
 def test_a_tie_at_our_cut_is_marked_and_a_reported_trim_never_is() -> None:

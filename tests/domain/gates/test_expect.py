@@ -45,18 +45,10 @@ def finding(status: GateStatus) -> Finding:
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [
-        ([], S),
-        ([P], P),
-        ([F], F),
-        ([S], S),
-        ([P, P], P),
-        ([P, S], P),
-        ([S, S], S),
-        ([P, F], F),
-        ([S, F], F),
-        ([S, P, F], F),
+        ([], S), ([P], P), ([F], F), ([S], S), ([P, P], P), ([P, S], P), ([S, S], S), ([P, F], F),
+        ([S, F], F), ([S, P, F], F),
     ],
-)
+)  # fmt: skip
 def test_the_table_of_three(statuses: list[GateStatus], expected: GateStatus) -> None:
     assert overall(statuses) is expected
     assert overall(reversed(statuses)) is expected

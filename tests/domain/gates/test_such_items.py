@@ -194,16 +194,11 @@ def test_tango_gives_the_scores_of_the_ends() -> None:
 @pytest.mark.parametrize(
     ("new", "old", "truth", "gained", "lost"),
     [
-        (P, F, GOOD, 1, 0),
-        (P, F, BAD, 0, 1),
-        (P, P, BAD, 0, 0),
-        (NO, P, GOOD, 0, 1),
-        (NO, P, BAD, 0, 0),
-        (F, NO, BAD, 1, 0),
-        (F, NO, GOOD, 0, 0),
+        (P, F, GOOD, 1, 0), (P, F, BAD, 0, 1), (P, P, BAD, 0, 0), (NO, P, GOOD, 0, 1),
+        (NO, P, BAD, 0, 0), (F, NO, BAD, 1, 0), (F, NO, GOOD, 0, 0),
         (NO, Decision.INCONCLUSIVE, GOOD, 0, 0),
     ],
-)
+)  # fmt: skip
 def test_a_panel_without_a_decision_is_not_right(
     new: Decision | None, old: Decision | None, truth: Truth, gained: int, lost: int
 ) -> None:

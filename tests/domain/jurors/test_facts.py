@@ -38,14 +38,9 @@ def drawn_of(found: list[Voted]) -> JurorRates:
     """A juror through the draw that never dissented."""
     none = rates([]).accuracy
     return JurorRates(
-        design(found),
-        rates(found),
-        rates(found, Target.ITEMS),
-        quoted_kappa(found)[0],
-        none,
-        design([]),
-        None,
-    )
+        design(found), rates(found), rates(found, Target.ITEMS), quoted_kappa(found)[0], none,
+        design([]), None,
+    )  # fmt: skip
 
 
 def counts(tp: int = 0, fn: int = 0, tn: int = 0, fp: int = 0, **more: int) -> JurorCounts:
@@ -244,12 +239,8 @@ def test_a_lone_or_trimmed_dissent() -> None:
     scores = zip("abcde", (0.1, 0.5, 0.7, 0.8, 0.9), strict=True)
     found = counted((body(*(juror(name, score) for name, score in scores)), PASS, False))
     assert [(one.dissents, one.lone_dissents, one.lone_right) for one in found.values()] == [
-        (1, 1, 1),
-        (1, 0, 0),
-        (0, 0, 0),
-        (0, 0, 0),
-        (0, 0, 0),
-    ]
+        (1, 1, 1), (1, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 0),
+    ]  # fmt: skip
     # The only vote against the decision is lone, and here wrong.
     found = counted((body(juror("a", 0.9), juror("b", 0.2), juror("c", None)), PASS, True))
     assert (found["b"].lone_dissents, found["b"].lone_right) == (1, 0)

@@ -53,19 +53,11 @@ def test_under_two_scores_nothing_is_defined(scores: tuple[float, ...]) -> None:
     ("value", "named"),
     [
         # The edges are 0.8 and 0.667, each forgiven 1e-9.
-        (1.0, Band.HIGH),
-        (0.8, Band.HIGH),
-        (0.8 - 9e-10, Band.HIGH),
-        (0.8 - 2e-9, Band.MEDIUM),
-        (0.667, Band.MEDIUM),
-        (0.667 - 9e-10, Band.MEDIUM),
-        (0.667 - 2e-9, Band.LOW),
-        (0.6669, Band.LOW),
-        (0.0, Band.LOW),
-        (-5.0, Band.LOW),
-        (None, None),
+        (1.0, Band.HIGH), (0.8, Band.HIGH), (0.8 - 9e-10, Band.HIGH), (0.8 - 2e-9, Band.MEDIUM),
+        (0.667, Band.MEDIUM), (0.667 - 9e-10, Band.MEDIUM), (0.667 - 2e-9, Band.LOW),
+        (0.6669, Band.LOW), (0.0, Band.LOW), (-5.0, Band.LOW), (None, None),
     ],
-)
+)  # fmt: skip
 def test_bands(value: float | None, named: Band | None) -> None:
     assert band(value) is named
 

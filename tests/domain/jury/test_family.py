@@ -39,15 +39,11 @@ def _jurors(*models: str | None) -> tuple[Ballot, ...]:
         ("deepseek-r1", "deepseek"),
         ("qwen2.5-72b", "qwen"),
         ("meta-llama/llama-3-70b", "meta"),
-        ("grok-4", "xai"),
-        ("kimi-k2", "moonshot"),
-        ("moonshot-v1", "moonshot"),
-        ("command-r-plus", "cohere"),
-        ("glm-4", "zhipu"),
-        ("phi-4", "microsoft"),
+        ("grok-4", "xai"), ("kimi-k2", "moonshot"), ("moonshot-v1", "moonshot"),
+        ("command-r-plus", "cohere"), ("glm-4", "zhipu"), ("phi-4", "microsoft"),
         ("nova-pro", "amazon"),
     ],
-)
+)  # fmt: skip
 def test_families(model: str, name: str) -> None:
     four = {"anthropic", "openai", "gemini", "mistral"}
     assert family(model) == Family(name, extended=name not in four)

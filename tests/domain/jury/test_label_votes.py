@@ -209,13 +209,10 @@ def test_what_is_stated_or_scored_stands_before_the_labels() -> None:
 
 def test_a_label_is_an_answer_and_some_labels_are_failures() -> None:
     value = body(
-        juror("a", label="SPLIT"),
-        juror("b", label=" "),
-        juror("c", label="ERROR"),
-        juror("d", label="parse_fail"),
-        juror("e", label="KEEP", status="abstained"),
+        juror("a", label="SPLIT"), juror("b", label=" "), juror("c", label="ERROR"),
+        juror("d", label="parse_fail"), juror("e", label="KEEP", status="abstained"),
         juror("f", 0.5, label="ERROR"),
-    )
+    )  # fmt: skip
     assert [one.status for one in read(value).ballots] == [
         Status.OK, Status.ABSTAINED, Status.ERROR, Status.PARSE_FAIL, Status.ABSTAINED, Status.OK,
     ]  # fmt: skip

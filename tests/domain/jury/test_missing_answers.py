@@ -161,19 +161,13 @@ def test_a_rerun_of_some_jurors_decides_nothing_for_those_that_nobody_asked() ->
 @pytest.mark.parametrize(
     ("least", "said", "decision"),
     [
-        (4, "ppppx", PASS),
-        (4, "pppxx", ERROR),
-        (4, "pppax", ERROR),
-        (0.8, "ppppx", PASS),
-        (0.81, "ppppx", ERROR),
-        ("4/5", "ppppx", PASS),
-        (1.0, "ppppx", ERROR),
-        (1, "pxxxx", PASS),
+        (4, "ppppx", PASS), (4, "pppxx", ERROR), (4, "pppax", ERROR), (0.8, "ppppx", PASS),
+        (0.81, "ppppx", ERROR), ("4/5", "ppppx", PASS), (1.0, "ppppx", ERROR), (1, "pxxxx", PASS),
         (6, "ppppp", ERROR),
         (3, "ppwxx", PASS),  # who withholds its vote answered
         (3, "ppnnn", ERROR),
     ],
-)
+)  # fmt: skip
 def test_fewer_answers_than_wanted_are_an_error(
     least: float | str, said: str, decision: Decision
 ) -> None:

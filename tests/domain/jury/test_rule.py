@@ -56,13 +56,10 @@ def _decisions(votes: Votes, *scores: float | None, **policy: Any) -> Decisions:
         # A ratio is exact.
         (2, 3, "2/3", True, True),
         (66, 100, "2/3", False, False),
-        (3, 5, "3/5", True, True),
-        (3, 3, "3/3", True, True),
-        (2, 3, "3/3", False, False),
-        (0, 3, 0.5, False, False),
-        (1, 300, 0.001, True, True),
+        (3, 5, "3/5", True, True), (3, 3, "3/3", True, True), (2, 3, "3/3", False, False),
+        (0, 3, 0.5, False, False), (1, 300, 0.001, True, True),
     ],
-)
+)  # fmt: skip
 def test_quorum(passes: int, n: int, quorum: float | str, rounded: bool, strict: bool) -> None:
     assert quorum_met(passes, n, quorum) is rounded
     assert quorum_met_strictly(passes, n, quorum) is strict
@@ -106,13 +103,10 @@ def test_nobody_voted() -> None:
     ("strategy", "score"),
     [
         # Mean .58, trimmed .667, median .7; equal weights.
-        ("median", 0.7),
-        ("trimmed_mean", 2 / 3),
-        ("highest", 0.9),
-        ("lowest", 0.0),
+        ("median", 0.7), ("trimmed_mean", 2 / 3), ("highest", 0.9), ("lowest", 0.0),
         *((by_mean, 0.58) for by_mean in ("mean", "quorum", "external", "first_disagreement")),
     ],
-)
+)  # fmt: skip
 def test_score_by_strategy(strategy: str, score: float) -> None:
     found = assess(read(panel(0.0, 0.5, 0.7, 0.8, 0.9), strategy=strategy, threshold=0.5))
     assert found.score == pytest.approx(score)

@@ -74,16 +74,11 @@ def test_who_is_dropped_and_which_cut_was_a_tie(
     ("n", "fraction", "rounding", "tolerates"),
     [
         # As many as are cut at one end: 20% of 5 is 1, of 10 is 2; of 3 and 4 one; of 1 none.
-        (5, 0.2, Rounding.DOWN, 1),
-        (10, 0.2, Rounding.DOWN, 2),
-        (4, 0.2, Rounding.DOWN, 1),
-        (3, 0.2, Rounding.DOWN, 1),
-        (2, 0.2, Rounding.DOWN, 0),
-        (1, 0.2, Rounding.DOWN, 0),
-        (5, 0.1, Rounding.DOWN, 0),
-        (9, 0.2, Rounding.NEAREST, 2),
+        (5, 0.2, Rounding.DOWN, 1), (10, 0.2, Rounding.DOWN, 2), (4, 0.2, Rounding.DOWN, 1),
+        (3, 0.2, Rounding.DOWN, 1), (2, 0.2, Rounding.DOWN, 0), (1, 0.2, Rounding.DOWN, 0),
+        (5, 0.1, Rounding.DOWN, 0), (9, 0.2, Rounding.NEAREST, 2),
     ],
-)
+)  # fmt: skip
 def test_the_breakdown_of_a_trim(
     n: int, fraction: float, rounding: Rounding, tolerates: int
 ) -> None:

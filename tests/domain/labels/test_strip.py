@@ -46,20 +46,13 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
         made = (Decision.PASS, Decision.FAIL, None)[h % 3] or draw(UNDECIDED)
         verdicts.append(
             placed(
-                h,
-                rank,
-                Truth.PASS,
-                draw(SCORES),
-                key=key,
-                item=b"%d" % key,
+                h, rank, Truth.PASS, draw(SCORES), key=key, item=b"%d" % key,
                 # One that was drawn as decided may have been read otherwise since.
                 decision=made if standing or draw(STILL) else None,
-                stated_score=draw(CONFIDENCES),
-                confidence=draw(CONFIDENCES),
-                passes=draw(st.integers(0, votes)),
-                answered=votes,
+                stated_score=draw(CONFIDENCES), confidence=draw(CONFIDENCES),
+                passes=draw(st.integers(0, votes)), answered=votes,
             )
-        )
+        )  # fmt: skip
     figures = RunFigures(
         passed=sum(verdict.decision is Decision.PASS for verdict in verdicts),
         failed=sum(verdict.decision is Decision.FAIL for verdict in verdicts),

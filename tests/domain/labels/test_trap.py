@@ -67,13 +67,9 @@ class Population:
         assert found.brier is not None
         assert found.corrected_rate is not None
         return Drawn(
-            weighing.design,
-            found.accuracy,
-            found.brier,
-            found.corrected_rate,
-            whole.low,
+            weighing.design, found.accuracy, found.brier, found.corrected_rate, whole.low,
             whole.high,
-        )
+        )  # fmt: skip
 
     @staticmethod
     def _part(h: int, size: int, places: list[LabelledRow]) -> Part:

@@ -35,17 +35,11 @@ THREE = (ballot("sonnet", score=0.9), ballot("haiku", score=0.6), ballot("gpt", 
     ("strategy", "score", "decision"),
     [
         # .9 .6 .4 at .7: one vote for, two against, of three. By default .45 + .12 + .12.
-        (None, 0.69, FAIL),
-        ("mean", 1.9 / 3, FAIL),
-        ("median", 0.6, FAIL),
-        ("trimmed_mean", 0.6, FAIL),
-        ("highest", 0.9, PASS),
-        ("lowest", 0.4, FAIL),
-        ("majority", 0.0, FAIL),
-        ("unanimous", None, OPEN),
-        ("quorum", 1.9 / 3, FAIL),
+        (None, 0.69, FAIL), ("mean", 1.9 / 3, FAIL), ("median", 0.6, FAIL),
+        ("trimmed_mean", 0.6, FAIL), ("highest", 0.9, PASS), ("lowest", 0.4, FAIL),
+        ("majority", 0.0, FAIL), ("unanimous", None, OPEN), ("quorum", 1.9 / 3, FAIL),
     ],
-)
+)  # fmt: skip
 def test_one_word_swaps_the_strategy(
     strategy: str | None, score: float | None, decision: Decision
 ) -> None:
@@ -232,12 +226,9 @@ VENDORS = {"openai": "api.openai.com", "ollama": "127.0.0.1:11434"}
 
 def made(**juror: Any) -> Verdict:
     body: Any = {
-        "id": "v",
-        "case": {"test": "t"},
-        "threshold": 0.4,
-        "strategy": "median",
+        "id": "v", "case": {"test": "t"}, "threshold": 0.4, "strategy": "median",
         "jurors": [{"id": "a", "score": 0.5, "model": "gpt-5-mini", **juror}],
-    }
+    }  # fmt: skip
     return verdict_from_body(body)
 
 

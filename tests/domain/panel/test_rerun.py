@@ -26,12 +26,8 @@ PANEL = PanelSpec(
 
 def made(*ballots: Any, **more: Any) -> Verdict:
     body: Any = {
-        "id": "v",
-        "case": {"test": "t"},
-        "jurors": list(ballots),
-        "threshold": 0.6,
-        **more,
-    }
+        "id": "v", "case": {"test": "t"}, "jurors": list(ballots), "threshold": 0.6, **more,
+    }  # fmt: skip
     return verdict_from_body(body)
 
 

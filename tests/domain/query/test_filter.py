@@ -375,15 +375,10 @@ def test_no_word_tells_the_panel_s_answer_but_the_hidden_ones() -> None:
         ("esc !mark wrong:fail|label:unsure", True),
         ("!label:none", True),
         ("((label:fail mark)|wrong) esc", True),
-        ("", False),
-        ("label:none", False),
-        ("!wrong", False),
-        ("!label:fail", False),
-        ("wrong|mark", False),
-        ("!(wrong)", False),
-        ("tag:wrong esc", False),
+        ("", False), ("label:none", False), ("!wrong", False), ("!label:fail", False),
+        ("wrong|mark", False), ("!(wrong)", False), ("tag:wrong esc", False),
     ],
-)
+)  # fmt: skip
 def test_which_filters_keep_labelled_verdicts_only(text: str, decided: bool) -> None:
     assert parse_filter(text).decided is decided
 

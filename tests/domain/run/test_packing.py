@@ -59,14 +59,11 @@ def said(verdict: Verdict, made: Assessment) -> list[Any]:
         [ballot.status.failed for ballot in verdict.ballots],
         [ballot.weight for ballot in verdict.ballots],
         [ballot.id for ballot in verdict.ballots],
-        verdict.policy.threshold,
-        verdict.policy.quorum,
-        made.rule.strategy,
-        made.trim.fraction,
+        verdict.policy.threshold, verdict.policy.quorum, made.rule.strategy, made.trim.fraction,
         made.trim.rounding,
         made.decision if made.decision is not Decision.ERROR else None,
         made.score,
-    ]
+    ]  # fmt: skip
 
 
 def read(found: PackedRun, count: int) -> list[list[Any]]:

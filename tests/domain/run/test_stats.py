@@ -240,13 +240,10 @@ def test_a_swing_is_one_that_the_others_do_not_share() -> None:
 @pytest.mark.parametrize(
     ("dimensions", "earlier", "own", "common"),
     [
-        (3, 3, 0.0, 0.0),
-        (4, 6, 0.04, 0.0),
-        (12, 5, 0.03, 0.0),
-        (4, 5, 0.0, 0.05),
+        (3, 3, 0.0, 0.0), (4, 6, 0.04, 0.0), (12, 5, 0.03, 0.0), (4, 5, 0.0, 0.05),
         (3, 5, 0.03, 0.05),
     ],
-)
+)  # fmt: skip
 def test_calm_series_are_flagged_in_at_most_one_in_twenty(
     dimensions: int, earlier: int, own: float, common: float
 ) -> None:

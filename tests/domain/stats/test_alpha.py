@@ -97,15 +97,11 @@ def test_units_are_a_matrix() -> None:
 @pytest.mark.parametrize(
     "units",
     [
-        [],
-        [[]],
-        [[0.5], [0.7]],
-        [[0.5, NAN], [NAN, 0.7]],
-        [[NAN, NAN]],
+        [], [[]], [[0.5], [0.7]], [[0.5, NAN], [NAN, 0.7]], [[NAN, NAN]],
         [[0.1, 0.1, 0.1], [0.1, 0.1, NAN]],
         [[None, None], [0.3, 0.3]],
     ],
-)
+)  # fmt: skip
 def test_without_pairs_or_variation_there_is_none(
     alpha: Callable[[Floats], float | None], units: list[list[float]]
 ) -> None:

@@ -39,20 +39,13 @@ def _rows(case: Case) -> Rows:
         # i/10 opens bin i, however it came about.
         *((i / 10, i) for i in range(10)),
         # The support of a fail: 1 - .9 is .09999999999999998, and 1 - .8 is .19999999999999996.
-        (1 - 0.9, 1),
-        (1 - 0.8, 2),
-        (0.1 + 0.2, 3),
-        (1 - 0.7, 3),
-        (0.1 * 3, 3),
-        (0.1 * 6, 6),
-        (0.1 * 7, 7),
-        (1 - 0.4, 6),
-        (1 - 0.3, 7),
+        (1 - 0.9, 1), (1 - 0.8, 2), (0.1 + 0.2, 3), (1 - 0.7, 3), (0.1 * 3, 3), (0.1 * 6, 6),
+        (0.1 * 7, 7), (1 - 0.4, 6), (1 - 0.3, 7),
         # The last bin is closed.
         (0.95, 9),
         (1.0, 9),
     ],
-)
+)  # fmt: skip
 def test_bin_edges(confidence: float, index: int) -> None:
     assert bin_index(np.array([confidence])).tolist() == [index]
 

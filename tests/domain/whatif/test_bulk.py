@@ -119,13 +119,9 @@ def test_a_run_is_decided_as_its_verdicts_are(values: list[Any], variant: Varian
 def test_a_threshold_moves_the_votes() -> None:
     # At 0.6 the votes are: 0.75 passes against its own word, 0.875 withheld, a bare pass stays.
     value = body(
-        juror("a", 0.75, **{"pass": False}),
-        juror("b", 0.875, **{"pass": None}),
-        juror("c", **{"pass": True}),
-        juror("d", 0.5, **{"pass": True}),
-        threshold=0.8,
-        quorum=0.5,
-    )
+        juror("a", 0.75, **{"pass": False}), juror("b", 0.875, **{"pass": None}),
+        juror("c", **{"pass": True}), juror("d", 0.5, **{"pass": True}), threshold=0.8, quorum=0.5,
+    )  # fmt: skip
     at = Variant(threshold=0.6)
     votes = varied(columns([(0, read(value))]), at).columns.votes
     assert votes.T.tolist() == [[1, -1, 1, 0]]

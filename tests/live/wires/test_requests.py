@@ -230,12 +230,9 @@ def test_the_content_type_must_be_json_where_it_is_given() -> None:
     "body",
     [
         '{"error": {"message": "m", "code": 7}}',
-        '{"error": "m"}',
-        '[{"error": {"message": "m"}}]',
-        '{"message": "m"}',
-        '{"detail": "m"}',
+        '{"error": "m"}', '[{"error": {"message": "m"}}]', '{"message": "m"}', '{"detail": "m"}',
     ],
-)
+)  # fmt: skip
 def test_an_error_is_read_in_every_shape(body: str) -> None:
     assert stated_error(body).message == "m"
 

@@ -29,21 +29,12 @@ pytestmark = [
 Body: TypeAlias = dict[str, Any]
 
 CURRENT = {
-    "openai": "gpt-6.1-sol",
-    "azure": "gpt-6.1-sol",
-    "openrouter": "openai/gpt-6.1-sol",
-    "gemini": "gemini-3.8-flash",
-    "anthropic": "claude-sonnet-5-5",
-    "mistral": "mistral-medium-3-5",
-    "deepseek": "deepseek-flash",
-    "groq": "openai/gpt-oss-120b",
-    "together": "openai/gpt-oss-120b",
-    "xai": "grok-4.7",
-    "fireworks": "accounts/fireworks/models/gpt-oss-120b",
-    "ollama": "qwen3:8b",
-    "vllm": "qwen3:8b",
-    "custom": "any",
-}
+    "openai": "gpt-6.1-sol", "azure": "gpt-6.1-sol", "openrouter": "openai/gpt-6.1-sol",
+    "gemini": "gemini-3.8-flash", "anthropic": "claude-sonnet-5-5", "mistral": "mistral-medium-3-5",
+    "deepseek": "deepseek-flash", "groq": "openai/gpt-oss-120b", "together": "openai/gpt-oss-120b",
+    "xai": "grok-4.7", "fireworks": "accounts/fireworks/models/gpt-oss-120b", "ollama": "qwen3:8b",
+    "vllm": "qwen3:8b", "custom": "any",
+}  # fmt: skip
 OWN_KEYS = {"openrouter": {"provider", "reasoning"}, "deepseek": {"thinking"}}
 """The keys that a vendor documents beside those of the OpenAI types."""
 

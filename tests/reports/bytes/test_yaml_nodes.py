@@ -21,39 +21,16 @@ def plain(text: str | bytes) -> Any:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("no", "no"),
-        ("yes", "yes"),
-        ("on", "on"),
-        ("off", "off"),
-        ("low", "low"),
-        ("true", True),
-        ("False", False),
-        ("TRUE", True),
-        ("null", None),
-        ("~", None),
-        ("1", 1),
-        ("-3", -3),
-        ("+3", 3),
-        ("010", 10),
-        ("0x1F", "0x1F"),
-        ("0o17", "0o17"),
-        ("1_000", "1_000"),
-        ("12:30", "12:30"),
-        ("2024-01-31", "2024-01-31"),
-        ("1e3", 1000.0),
-        ("1.5E-1", 0.15),
-        (".5", 0.5),
-        ("1.", 1.0),
-        ("1.2.3", "1.2.3"),
+        ("no", "no"), ("yes", "yes"), ("on", "on"), ("off", "off"), ("low", "low"), ("true", True),
+        ("False", False), ("TRUE", True), ("null", None), ("~", None), ("1", 1), ("-3", -3),
+        ("+3", 3), ("010", 10), ("0x1F", "0x1F"), ("0o17", "0o17"), ("1_000", "1_000"),
+        ("12:30", "12:30"), ("2024-01-31", "2024-01-31"), ("1e3", 1000.0), ("1.5E-1", 0.15),
+        (".5", 0.5), ("1.", 1.0), ("1.2.3", "1.2.3"),
         # Too large for a number: no limit takes a text, and a run's hash is one.
-        ("12e45678", "12e45678"),
-        ("9" * 5000, "9" * 5000),
-        ("'true'", "true"),
-        ('"1"', "1"),
-        ("''", ""),
-        ("|\n  no\n", "no\n"),
+        ("12e45678", "12e45678"), ("9" * 5000, "9" * 5000), ("'true'", "true"), ('"1"', "1"),
+        ("''", ""), ("|\n  no\n", "no\n"),
     ],
-)
+)  # fmt: skip
 def test_scalars_are_those_of_json(text: str, value: Any) -> None:
     found = plain(f"a: {text}")["a"]
     assert (found, type(found)) == (value, type(value))

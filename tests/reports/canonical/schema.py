@@ -26,9 +26,6 @@ def report_schema() -> dict[str, Any]:
         [ReportModel, HeaderModel], ref_template="#/$defs/{name}"
     )
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": FORMAT_NAME,
-        **top,
-        "$defs": parts,
-        "$comment": _COMMENT,
-    }
+        "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT_NAME, **top,
+        "$defs": parts, "$comment": _COMMENT,
+    }  # fmt: skip

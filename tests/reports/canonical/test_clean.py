@@ -64,14 +64,10 @@ def test_what_is_odd_is_left_to_the_strict_decoder(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '"quorum": "2/3"',
-        '"score": 1',
-        '"output": "\\\\\\" \\\\"',
-        '"input": "\\u0022"',
-        '"output": "\\ud83d\\ude00 \\" \u2028"',
-        '"meta": {}',
+        '"quorum": "2/3"', '"score": 1', '"output": "\\\\\\" \\\\"', '"input": "\\u0022"',
+        '"output": "\\ud83d\\ude00 \\" \u2028"', '"meta": {}',
     ],
-)
+)  # fmt: skip
 def test_what_is_clean_is_taken_at_sight(text: str) -> None:
     data = with_key(text)
     assert decode_clean([data]) == [slowly(data.decode())] != [UNCLEAN]

@@ -54,15 +54,12 @@ def test_a_document_and_its_lines_give_the_same() -> None:
 
 def test_nulls_go_but_a_withheld_vote_stays() -> None:
     verdict = _verdict(
-        "a",
-        title=None,
-        input=None,
-        agreement={"value": None, "metric": "r_wg"},
+        "a", title=None, input=None, agreement={"value": None, "metric": "r_wg"},
         checks=[{"name": "c", "pass": None, "reason": None}],
         meta={"kept": None},
         human=None,
         jurors=[{"id": "j", "score": 1, "pass": None, "reason": None}, {"id": "k", "score": 1.0}],
-    )
+    )  # fmt: skip
     del verdict["title"]
     _, (body,) = _open(_document(verdict, title=None, producer={"name": "p", "version": None}))
     assert body["jurors"] == [{"id": "j", "score": 1, "pass": None}, {"id": "k", "score": 1.0}]

@@ -30,32 +30,21 @@ def _jurors(scores: dict[str, Any], **options: Any) -> list[dict[str, Any]]:
 
 
 WHOLE = {
-    "id": "a",
-    "case": {"test": "a", "suite": "quiz", "epoch": 1},
-    "input": "asked",
-    "output": "answered",
-    "reference": "expected",
-    "rubric": "Be.",
-    "generator": {"model": "maker/m"},
-    "decision": "pass",
-    "score": 1.0,
+    "id": "a", "case": {"test": "a", "suite": "quiz", "epoch": 1}, "input": "asked",
+    "output": "answered", "reference": "expected", "rubric": "Be.",
+    "generator": {"model": "maker/m"}, "decision": "pass", "score": 1.0,
     "jurors": [
         {
             "id": QA,
             "model": "v/strict",
             "role": "grader",
             # a quarter of a second
-            "latency_ms": 250.0,
-            "tokens_in": 7,
-            "tokens_out": 3,
-            "score": 1.0,
-            "pass": True,
-            "label": "C",
-            "reason": "well done",
+            "latency_ms": 250.0, "tokens_in": 7, "tokens_out": 3, "score": 1.0, "pass": True,
+            "label": "C", "reason": "well done",
         }
     ],
     "provenance": {"pointer": "/samples/0", "run_id": "r"},
-}
+}  # fmt: skip
 
 
 def test_a_whole_sample() -> None:
@@ -71,12 +60,9 @@ def test_a_whole_sample() -> None:
         "title": "quiz",
         "created_at": "2026-01-02T03:04:05+00:00",
         "producer": {
-            "name": "inspect_ai",
-            "version": "0.3.285",
-            "format": "inspect",
-            "run_id": "r",
+            "name": "inspect_ai", "version": "0.3.285", "format": "inspect", "run_id": "r",
         },
-    }
+    }  # fmt: skip
     assert list(report.verdicts()) == [WHOLE]
     assert report.notes == []
 
@@ -90,19 +76,15 @@ def test_a_whole_sample() -> None:
         ("N", {"pass": None, "label": "N", "status": "abstained"}),
         (True, {"score": 1.0, "pass": True}),
         (False, {"score": 0.0, "pass": False}),
-        (0.7, {"score": 0.7}),
-        (1, {"score": 1}),
-        (4, {"raw_score": 4}),
-        (-0.1, {"raw_score": -0.1}),
-        ("0.25", {"score": 0.25}),
-        ("8", {"raw_score": 8.0}),
+        (0.7, {"score": 0.7}), (1, {"score": 1}), (4, {"raw_score": 4}),
+        (-0.1, {"raw_score": -0.1}), ("0.25", {"score": 0.25}), ("8", {"raw_score": 8.0}),
         ("yes", {"score": 1.0, "pass": True, "label": "yes"}),
         ("accept", {"pass": True, "label": "accept"}),
         ("REJECT", {"pass": False, "label": "REJECT"}),
         ("so-so", {"pass": None, "label": "so-so"}),
         ("  ", {"pass": None, "status": "abstained"}),
     ],
-)
+)  # fmt: skip
 def test_a_value_as_a_ballot(value: Any, ballot: dict[str, Any]) -> None:
     body = one(log(sample("a", {"own": value})))
     assert body["jurors"] == [{"id": "own", **ballot}]

@@ -80,11 +80,8 @@ def test_a_panel_beside_other_scorers_is_a_verdict_with_its_own_consensus() -> N
         ("b", "pass", 1.0),
     ]
     assert [[juror.get("pass") for juror in one["jurors"]] for one in found] == [
-        [True, True, False],
-        [False, None],
-        [True, False],
-        [True],
-    ]
+        [True, True, False], [False, None], [True, False], [True],
+    ]  # fmt: skip
     assert [[check["name"] for check in one.get("checks") or ()] for one in found[:2]] == [
         ["match"],
         ["match"],
@@ -123,11 +120,8 @@ def test_a_value_that_is_not_where_it_is_looked_for_is_unknown() -> None:
     document["samples"][0]["scores"] = {"own": nowhere, QA: {"value": "C"}, "bare": "I"}
     own, qa, bare = one(document)["jurors"]
     assert own == {
-        "id": "own",
-        "reason": "good",
-        "status": "unknown",
-        "meta": {"unread": ["result"]},
-    }
+        "id": "own", "reason": "good", "status": "unknown", "meta": {"unread": ["result"]},
+    }  # fmt: skip
     assert (qa["pass"], bare["pass"]) == (True, False)
     document["samples"][0]["scores"] = {"own": nowhere}
     with pytest.raises(ReportError, match=r"has 1 ballot, and no answer .*seen in them: result"):
@@ -176,11 +170,8 @@ def _human(*edits: Any, first: Any = "I", **more: Any) -> tuple[Any, list[str]]:
 def test_an_edit_is_a_human_label_and_the_first_value_stays_the_jurys() -> None:
     body, notes = _human(_edit("P"), _edit("C", "bob", "2026-01-03T03:04:05Z"))
     assert body["human"] == {
-        "label": "pass",
-        "by": "bob",
-        "at": "2026-01-03T03:04:05Z",
-        "note": "second look",
-    }
+        "label": "pass", "by": "bob", "at": "2026-01-03T03:04:05Z", "note": "second look",
+    }  # fmt: skip
     assert body["jurors"] == [
         {"id": "own", "score": 0.0, "pass": False, "label": "I", "reason": "the grader's"}
     ]

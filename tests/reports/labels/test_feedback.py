@@ -11,12 +11,9 @@ from reviewdesk.reports.labels.writer import NAME, TOOLS, feedback
 RUN = "0f2c5d8e-3d52-4f5c-9d63-6f3f6f0f8a11"
 ORIGINS = {
     "langfuse": {"trace": "t1", "observation": "o9", "queue": "q1"},
-    "langsmith": {"run": RUN},
-    "phoenix": {"span": "s1", "trace": "t1"},
-    "promptfoo": {"result": "r1"},
-    "argilla": {"record": "7"},
-    "mlflow": {"trace": "tr-1"},
-}
+    "langsmith": {"run": RUN}, "phoenix": {"span": "s1", "trace": "t1"},
+    "promptfoo": {"result": "r1"}, "argilla": {"record": "7"}, "mlflow": {"trace": "tr-1"},
+}  # fmt: skip
 
 
 def row(truth: str, origin: dict[str, str] | None, **more: Any) -> dict[str, Any]:

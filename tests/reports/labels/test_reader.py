@@ -21,24 +21,11 @@ def _source(*rows: Any) -> Source:
 
 PAIR = {"confidence": 0.9, "correct": True}
 FULL = {
-    **PAIR,
-    "id": "v",
-    "run": "r",
-    "item_hash": "h",
-    "decision": "pass",
-    "truth": "pass",
-    "stratum": "rest/pass",
-    "pi": 0.1,
-    "weight": 10.0,
-    "selection": "audit",
-    "blind": True,
-    "reviewer": "ann",
-    "time": "2025-01-01T00:00:00Z",
-    "note": None,
-    "tags": ["x"],
-    "confidence_source": "support",
-    "head": "12:abc",
-}
+    **PAIR, "id": "v", "run": "r", "item_hash": "h", "decision": "pass", "truth": "pass",
+    "stratum": "rest/pass", "pi": 0.1, "weight": 10.0, "selection": "audit", "blind": True,
+    "reviewer": "ann", "time": "2025-01-01T00:00:00Z", "note": None, "tags": ["x"],
+    "confidence_source": "support", "head": "12:abc",
+}  # fmt: skip
 
 
 def test_two_key_rows() -> None:
@@ -137,18 +124,11 @@ def test_labels_need_little_and_keep_the_rest() -> None:
     short, full = read_labels(_source({"id": "a", "truth": "fail"}, FULL))
     assert (short.line, short.id, short.truth) == (1, "a", "fail")
     assert (short.run, short.item_hash, short.note, short.tags, short.blind) == (
-        None,
-        None,
-        None,
-        (),
-        None,
-    )
+        None, None, None, (), None,
+    )  # fmt: skip
     assert (full.reviewer, full.time, full.tags, full.blind) == (
-        "ann",
-        "2025-01-01T00:00:00Z",
-        ("x",),
-        True,
-    )
+        "ann", "2025-01-01T00:00:00Z", ("x",), True,
+    )  # fmt: skip
     assert full.kept == {"pi": 0.1, "weight": 10.0, "selection": "audit", "stratum": "rest/pass"}
     (hashed,) = read_labels(_source({"item_hash": "h", "truth": "unsure", "tentative": True}))
     assert hashed.item_hash == "h"

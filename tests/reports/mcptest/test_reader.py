@@ -28,10 +28,7 @@ PANEL = [{"model": "a", "score": 0.9, "pass": True}, {"model": "b", "score": 0.2
 
 
 WHOLE: dict[str, Any] = {
-    "tool": "mcptest",
-    "version": "1.2",
-    "run_id": "week",
-    "suite": "notes",
+    "tool": "mcptest", "version": "1.2", "run_id": "week", "suite": "notes",
     "agent": {"model": "gen", "vendor": "x"},
     "tests": [
         {
@@ -42,37 +39,22 @@ WHOLE: dict[str, Any] = {
                 {"matcher": "contains", "value": "1.0", "pass": True},
                 {"matcher": {"schema": {}}, "passed": False, "message": "too short"},
                 {
-                    "matcher": "llm-jury",
-                    "rubric": "is a note",
-                    "threshold": 0.7,
-                    "quorum": 0.67,
-                    "passed": False,
-                    "score": 0.55,
-                    "jurors": PANEL,
+                    "matcher": "llm-jury", "rubric": "is a note", "threshold": 0.7, "quorum": 0.67,
+                    "passed": False, "score": 0.55, "jurors": PANEL,
                     "agreement": {"alpha": -0.2, "interpretation": "low agreement"},
-                    "confidence": "low",
-                    "escalate_for_review": True,
-                    "same_family": False,
-                    "bias_warning": None,
-                    "cost": 3,
+                    "confidence": "low", "escalate_for_review": True, "same_family": False,
+                    "bias_warning": None, "cost": 3,
                 },
             ],
         }
     ],
-}
+}  # fmt: skip
 
 WHOLE_BODY: dict[str, Any] = {
-    "id": "reads as a note",
-    "case": {"test": "reads as a note", "suite": "notes"},
-    "input": '{\n  "tag": "1.0"\n}',
-    "output": "hello",
-    "rubric": "is a note",
-    "generator": {"model": "gen", "vendor": "x"},
-    "threshold": 0.7,
-    "quorum": 0.67,
-    "strategy": "quorum",
-    "decision": "fail",
-    "score": 0.55,
+    "id": "reads as a note", "case": {"test": "reads as a note", "suite": "notes"},
+    "input": '{\n  "tag": "1.0"\n}', "output": "hello", "rubric": "is a note",
+    "generator": {"model": "gen", "vendor": "x"}, "threshold": 0.7, "quorum": 0.67,
+    "strategy": "quorum", "decision": "fail", "score": 0.55,
     "agreement": {"value": -0.2, "metric": "krippendorff_alpha"},
     "band": "low",
     "escalate_for_review": True,
@@ -86,7 +68,7 @@ WHOLE_BODY: dict[str, Any] = {
         {"id": "b", "model": "b", "score": 0.2, "pass": False},
     ],
     "provenance": {"pointer": "/tests/0/assertions/2"},
-}
+}  # fmt: skip
 
 
 def test_a_whole_jury() -> None:
@@ -121,12 +103,9 @@ def test_an_escalated_object_without_jurors_is_a_verdict() -> None:
 
 def test_what_an_object_around_the_panel_says_counts() -> None:
     document = {
-        "name": "t",
-        "escalate_for_review": True,
-        "confidence": "low",
-        "passed": True,
+        "name": "t", "escalate_for_review": True, "confidence": "low", "passed": True,
         "detail": {"jurors": PANEL},
-    }
+    }  # fmt: skip
     _, (body,) = _open(document)
     assert (body["escalate_for_review"], body["band"], body["decision"]) == (True, "low", "pass")
     assert len(body["jurors"]) == 2
@@ -175,17 +154,11 @@ def test_failed_jurors() -> None:
     )
     slow, odd, fine = body["jurors"]
     assert slow == {
-        "id": "slow",
-        "pass": None,
-        "error": {"message": "request timed out"},
-        "status": "timeout",
-    }
+        "id": "slow", "pass": None, "error": {"message": "request timed out"}, "status": "timeout",
+    }  # fmt: skip
     assert odd == {
-        "id": "odd",
-        "error": {"type": "500", "message": "no"},
-        "status": "error",
-        "raw_score": 0.4,
-    }
+        "id": "odd", "error": {"type": "500", "message": "no"}, "status": "error", "raw_score": 0.4,
+    }  # fmt: skip
     assert fine == {"id": "fine", "score": 1}
 
 
@@ -198,11 +171,8 @@ def test_a_panel_whose_jurors_all_failed_is_an_error_unless_it_says_otherwise() 
 def test_values_outside_their_range_are_kept_and_counted() -> None:
     jury = {
         "jurors": [{"model": "a", "score": 8, "confidence": 90, "weight": 0}],
-        "confidence": 0.4,
-        "threshold": 7,
-        "agreement": 2,
-        "score": 8,
-    }
+        "confidence": 0.4, "threshold": 7, "agreement": 2, "score": 8,
+    }  # fmt: skip
     report, (body,) = _open([{"name": "t", **jury}])
     assert body["jurors"] == [{"id": "a", "model": "a", "raw_score": 8}]
     assert not body.keys() & {"threshold", "agreement", "score", "band"}

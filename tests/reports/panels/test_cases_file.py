@@ -20,19 +20,11 @@ from reviewdesk.reports.wording import FieldError
 from tests.helpers import SAMPLES
 
 FULL: dict[str, Any] = {
-    "id": "a/1",
-    "output": "42",
-    "input": "What is it?",
-    "alternative": "41",
-    "rubric": "Right.",
-    "reference": ["42", "forty-two"],
-    "generator": {"model": "gpt-5", "vendor": "openai"},
-    "tags": ["red-team"],
-    "context": {"policy": "P", "house style": "H"},
-    "checks": {"contains": ["4", "2"], "not": False},
-    "dimension": "safety",
-    "subject": "agent 2",
-}
+    "id": "a/1", "output": "42", "input": "What is it?", "alternative": "41", "rubric": "Right.",
+    "reference": ["42", "forty-two"], "generator": {"model": "gpt-5", "vendor": "openai"},
+    "tags": ["red-team"], "context": {"policy": "P", "house style": "H"},
+    "checks": {"contains": ["4", "2"], "not": False}, "dimension": "safety", "subject": "agent 2",
+}  # fmt: skip
 LEAST = {"id": "a", "output": "x"}
 
 
@@ -50,19 +42,13 @@ def told(*rows: Any) -> str:
 def test_every_key_has_its_place() -> None:
     (case,) = read_cases(source(FULL))
     assert case == Case(
-        id="a/1",
-        output="42",
-        input="What is it?",
-        alternative="41",
-        rubric="Right.",
-        reference=("42", "forty-two"),
-        generator=Generator("gpt-5", "openai"),
-        tags=("red-team",),
+        id="a/1", output="42", input="What is it?", alternative="41", rubric="Right.",
+        reference=("42", "forty-two"), generator=Generator("gpt-5", "openai"), tags=("red-team",),
         context={"policy": "P", "house style": "H"},
         checks=(Check("contains", "4", "contains"), Check("contains", "2", "contains")),
         dimension="safety",
         subject="agent 2",
-    )
+    )  # fmt: skip
 
 
 def test_id_and_output_are_enough_and_null_is_left_out() -> None:

@@ -144,21 +144,11 @@ def test_every_key_has_its_place() -> None:
     # Ballots that come without a weight are weighed as the file says.
     assert rule.weights == {"first": 2.0}
     assert found.jurors[0] == Juror(
-        name="first",
-        model="gpt-5",
-        vendor="custom",
-        base_url="https://proxy.example/v1",
-        api_key_env="PROXY_KEY",
-        weight=2.0,
-        temperature=0.0,
-        max_tokens=300,
-        system_prompt="Be strict.",
-        prompt="{rubric} {output}",
-        timeout=30.0,
-        rpm=60,
-        tpm=90_000,
+        name="first", model="gpt-5", vendor="custom", base_url="https://proxy.example/v1",
+        api_key_env="PROXY_KEY", weight=2.0, temperature=0.0, max_tokens=300,
+        system_prompt="Be strict.", prompt="{rubric} {output}", timeout=30.0, rpm=60, tpm=90_000,
         price=Price(1.25, 10.0),
-    )
+    )  # fmt: skip
 
 
 def test_toml_says_the_same() -> None:

@@ -20,54 +20,35 @@ HEADER = {
     "title": "greetings",
     "created_at": "2026-01-31T12:00:00.000Z",
     "producer": {
-        "name": "promptfoo",
-        "format": "json v3",
-        "version": "0.121.20",
-        "run_id": "eval-abc",
+        "name": "promptfoo", "format": "json v3", "version": "0.121.20", "run_id": "eval-abc",
     },
-}
+}  # fmt: skip
 
 BODY = {
-    "id": "greets",
-    "case": {"test": "greets", "target": "llm-rubric"},
-    "input": "Say hello",
-    "output": "hello",
-    "rubric": "is kind",
-    "generator": {"model": "gpt-4o", "vendor": "openai"},
+    "id": "greets", "case": {"test": "greets", "target": "llm-rubric"}, "input": "Say hello",
+    "output": "hello", "rubric": "is kind", "generator": {"model": "gpt-4o", "vendor": "openai"},
     # One of the two must pass and does not; the score of the row is the check's as well.
     "decision": "fail",
     "checks": [{"name": "contains: hello", "pass": True, "reason": "found"}],
     "jurors": [
         {
-            "id": "kind",
-            "model": "claude-3-haiku",
-            "vendor": "anthropic",
-            "pass": True,
-            "score": 0.9,
-            "reason": "because 0.9",
+            "id": "kind", "model": "claude-3-haiku", "vendor": "anthropic", "pass": True,
+            "score": 0.9, "reason": "because 0.9",
         },
         {
-            "id": "warm",
-            "pass": False,
-            "score": 0.2,
-            "reason": "because 0.2",
-            "weight": 2,
+            "id": "warm", "pass": False, "score": 0.2, "reason": "because 0.2", "weight": 2,
             "meta": {"threshold": 0.7},
         },
     ],
     "provenance": {"pointer": "/results/results/0"},
     "meta": {
         "row": {
-            "id": "0000",
-            "pass": False,
-            "score": 0.7,
-            "test": 0,
-            "prompt": "Say {{what}}",
+            "id": "0000", "pass": False, "score": 0.7, "test": 0, "prompt": "Say {{what}}",
             "provider": "openai:chat:gpt-4o",
         },
         "origin": {"result": "0000"},
     },
-}
+}  # fmt: skip
 
 
 def test_a_whole_row() -> None:
@@ -97,14 +78,10 @@ def test_a_whole_row() -> None:
         ("search-rubric", True),
         ("select-best", True),
         ("promptfoo:redteam:harmful", True),
-        ("similar", False),
-        ("classifier", False),
-        ("moderation", False),
-        ("javascript", False),
-        ("not-contains", False),
-        ("webhook", False),
+        ("similar", False), ("classifier", False), ("moderation", False), ("javascript", False),
+        ("not-contains", False), ("webhook", False),
     ],
-)
+)  # fmt: skip
 def test_what_a_model_grades_is_judged(kind: str, judged: bool) -> None:
     # A second jury beside it, so that a check has a verdict to stand at.
     bodies = verdicts(graded(kind, "x", 1, True), rubric(1, True, "something else"))
@@ -388,11 +365,8 @@ def test_tests_without_a_description_are_numbered() -> None:
     bodies = opened(result(*rows))[1]
     # Two tests, each run twice: promptfoo numbers the four runs.
     assert [body["id"] for body in bodies] == [
-        "test 1/epoch 1",
-        "test 1/epoch 2",
-        "test 3/epoch 1",
-        "test 3/epoch 2",
-    ]
+        "test 1/epoch 1", "test 1/epoch 2", "test 3/epoch 1", "test 3/epoch 2",
+    ]  # fmt: skip
 
 
 def test_other_tests_of_one_name_get_a_counter() -> None:

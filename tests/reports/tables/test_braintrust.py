@@ -32,13 +32,9 @@ def test_scorers_are_jurors_and_known_questions_are_verdicts_of_their_own(text: 
     assert (question["id"], scores(question)) == ("1 / Factuality", {"Factuality": 0.6})
     assert (other["id"], scores(other)) == ("1 / Levenshtein", {"Levenshtein": None})
     assert first == {
-        "id": "1",
-        "case": {"test": "1", "tags": ["x"]},
-        "input": '{\n  "q": 1\n}',
-        "output": "out",
-        "reference": "ref",
-        "jurors": [{"id": "exact", "pass": True}],
-    }
+        "id": "1", "case": {"test": "1", "tags": ["x"]}, "input": '{\n  "q": 1\n}', "output": "out",
+        "reference": "ref", "jurors": [{"id": "exact", "pass": True}],
+    }  # fmt: skip
     assert (failed["id"], failed["decision"], failed["jurors"]) == ("3", "error", [])
     assert "sk-secret" not in json.dumps([first, failed, report.header, report.notes])
     assert "columns not read: metadata, experiment_id" in report.notes

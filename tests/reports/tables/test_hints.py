@@ -24,14 +24,9 @@ FILES = {
     ).encode(),
 }
 GIVEN: dict[str, Any] = {
-    "item_column": "id",
-    "judge_columns": ("ann", "ben"),
-    "criteria_columns": ("ann",),
-    "output_column": "output",
-    "reason_suffix": "_why",
-    "map": "own.toml",
-    "format": "table",
-}
+    "item_column": "id", "judge_columns": ("ann", "ben"), "criteria_columns": ("ann",),
+    "output_column": "output", "reason_suffix": "_why", "map": "own.toml", "format": "table",
+}  # fmt: skip
 _COMMAND = re.compile(r"reviewdesk (open|map) (.*)")
 
 

@@ -80,18 +80,10 @@ def test_what_a_score_belongs_to() -> None:
 
 
 BUCKET = {
-    "id": "s1",
-    "timestamp": "2025-08-06 10:00:00.000000",
-    "trace_id": "t1",
-    "observation_id": None,
-    "name": "helpful",
-    "value": 0.5,
-    "source": "EVAL",
-    "comment": "r",
-    "data_type": "NUMERIC",
-    "string_value": None,
-    "author_user_id": None,
-}
+    "id": "s1", "timestamp": "2025-08-06 10:00:00.000000", "trace_id": "t1", "observation_id": None,
+    "name": "helpful", "value": 0.5, "source": "EVAL", "comment": "r", "data_type": "NUMERIC",
+    "string_value": None, "author_user_id": None,
+}  # fmt: skip
 API = {"id": "s1", "traceId": "t1", "name": "helpful", "value": 0.5, "source": "EVAL",
        "comment": "r", "dataType": "NUMERIC", "authorUserId": None}  # fmt: skip
 

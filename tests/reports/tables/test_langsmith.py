@@ -66,35 +66,22 @@ def test_an_experiment_has_a_verdict_a_run_and_question() -> None:
     assert origins[0] == {"run": "r1", "example": "e1"}
     assert bodies == [
         {
-            "id": "e1 / correct",
-            "case": {"test": "e1", "dimension": "correct"},
-            "input": "q",
-            "output": "a",
-            "reference": "ra",
-            "rubric": "correct",
-            "jurors": [{"id": "correct", "score": 0.9}],
-            "provenance": {"pointer": "line 2"},
+            "id": "e1 / correct", "case": {"test": "e1", "dimension": "correct"}, "input": "q",
+            "output": "a", "reference": "ra", "rubric": "correct",
+            "jurors": [{"id": "correct", "score": 0.9}], "provenance": {"pointer": "line 2"},
         },
         {
-            "id": "e1",
-            "case": {"test": "e1", "dimension": "correct"},
-            "input": "q",
-            "output": '{\n  "answer": "a2",\n  "steps": "s"\n}',
-            "reference": "ra",
-            "rubric": "correct",
-            "jurors": [{"id": "correct", "score": 0.2}],
+            "id": "e1", "case": {"test": "e1", "dimension": "correct"}, "input": "q",
+            "output": '{\n  "answer": "a2",\n  "steps": "s"\n}', "reference": "ra",
+            "rubric": "correct", "jurors": [{"id": "correct", "score": 0.2}],
             "provenance": {"pointer": "line 3"},
         },
         # A run that failed has no jury, and is no failed answer.
         {
-            "id": "e2",
-            "case": {"test": "e2"},
-            "input": "q2",
-            "decision": "error",
-            "jurors": [],
+            "id": "e2", "case": {"test": "e2"}, "input": "q2", "decision": "error", "jurors": [],
             "provenance": {"pointer": "line 4"},
         },
-    ]
+    ]  # fmt: skip
 
 
 def test_json_rows_of_an_experiment() -> None:

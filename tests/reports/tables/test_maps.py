@@ -59,12 +59,8 @@ ANSWERS: dict[str, Any] = {
         (
             "ragas",
             [
-                {"faithfulness": 1.0},
-                {"answer_relevancy": 0.8},
-                {"aspect_critic": 1},
-                {"faithfulness": None},
-                {"answer_relevancy": 0.2},
-                {"aspect_critic": 0},
+                {"faithfulness": 1.0}, {"answer_relevancy": 0.8}, {"aspect_critic": 1},
+                {"faithfulness": None}, {"answer_relevancy": 0.2}, {"aspect_critic": 0},
             ],
         ),
     ),
@@ -85,10 +81,7 @@ ANSWERS: dict[str, Any] = {
         [
             {grader: said}
             for votes in (
-                (True, True, True),
-                (True, True, False),
-                (False, True, False),
-                (True, None, False),
+                (True, True, True), (True, True, False), (False, True, False), (True, None, False),
             )
             for grader, said in zip(("relevance", "groundedness", "f1"), votes, strict=True)
         ],
@@ -102,7 +95,7 @@ ANSWERS: dict[str, Any] = {
         "argilla",
         [{"gpt-4o": one} for one in (False, 3, True, 4)],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -32,29 +32,18 @@ def test_a_whole_row() -> None:
     assert body == {
         "id": "a",
         "case": {"test": "t", "suite": "s", "subject": "v2", "tags": ["x", "y"]},
-        "input": "in",
-        "output": "out",
-        "reference": "ref",
-        "rubric": "is right",
-        "generator": {"model": "gen"},
-        "threshold": 0.6,
+        "input": "in", "output": "out", "reference": "ref", "rubric": "is right",
+        "generator": {"model": "gen"}, "threshold": 0.6,
         "jurors": [
             {
-                "id": "j",
-                "model": "m",
-                "vendor": "v",
-                "score": 0.8,
-                "pass": True,
-                "reason": "good",
-                "confidence": 0.9,
-                "weight": 2,
-                "latency_ms": 12.5,
+                "id": "j", "model": "m", "vendor": "v", "score": 0.8, "pass": True,
+                "reason": "good", "confidence": 0.9, "weight": 2, "latency_ms": 12.5,
                 "at": "2025-01-31T12:00:00Z",
             }
         ],
         "human": {"label": "fail"},
         "provenance": {"pointer": "line 2"},
-    }
+    }  # fmt: skip
 
 
 def test_nothing_is_invented() -> None:
@@ -424,18 +413,14 @@ def test_merged_cells_and_a_sheet_for_each_judge_are_read() -> None:
     [
         ("85%", {"score": 0.85, "raw_score": 85, "scale": [0, 100]}),
         ("4/5", {"score": 0.8, "raw_score": 4, "scale": [0, 5]}),
-        ("✓", {"pass": True}),
-        ("✗", {"pass": False}),
-        ("yes", {"pass": True}),
-        ("No", {"pass": False}),
-        ("", {}),
-        ("N/A", {}),
+        ("✓", {"pass": True}), ("✗", {"pass": False}), ("yes", {"pass": True}),
+        ("No", {"pass": False}), ("", {}), ("N/A", {}),
         ("Error: 429 from the judge", {"status": "error"}),
         ("TimeoutError: too slow", {"status": "timeout"}),
         ("inf", {"status": "unknown", "raw": "inf"}),
         ("about half", {"status": "unknown", "raw": "about half"}),
     ],
-)
+)  # fmt: skip
 def test_how_a_cell_is_read(cell: str, juror: dict[str, Any]) -> None:
     (body,) = verdicts(f"item,judge,score\na,x,{cell}\na,y,1\n")
     found = body["jurors"][0]

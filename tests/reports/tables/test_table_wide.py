@@ -18,11 +18,8 @@ WIDE = "item,text,a,b,human\nx,out,0.5,,True\ny,,1,0,\n"
 def test_each_named_column_is_a_judge() -> None:
     assert verdicts(WIDE, judge_columns=("a", "b")) == [
         {
-            "id": "x",
-            "case": {"test": "x"},
-            "output": "out",
-            "jurors": [{"id": "a", "score": 0.5}, {"id": "b"}],
-            "human": {"label": "pass"},
+            "id": "x", "case": {"test": "x"}, "output": "out",
+            "jurors": [{"id": "a", "score": 0.5}, {"id": "b"}], "human": {"label": "pass"},
             "provenance": {"pointer": "line 2"},
         },
         {
@@ -31,7 +28,7 @@ def test_each_named_column_is_a_judge() -> None:
             "jurors": [{"id": "a", "score": 1}, {"id": "b", "score": 0}],
             "provenance": {"pointer": "line 3"},
         },
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

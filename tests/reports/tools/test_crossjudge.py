@@ -27,33 +27,20 @@ WHOLE = ensemble(
     critic("REJECT", 0.3, critic_id="prose", reasoning="no", error=None),
     critic("SPLIT", 0.54, critic_id="third"),
     critic("PARSE_FAIL", 0.0, critic_id="mute", reasoning="I would", error="parse_fail"),
-    avg_confidence=0.58,
-    disagreement=True,
-    agreement_pct=1 / 3,
-    krippendorff_alpha=0.0,
+    avg_confidence=0.58, disagreement=True, agreement_pct=1 / 3, krippendorff_alpha=0.0,
     voting="majority",
     meta={"run": "demo", "target": "the text", "query": "is it so?", "team": "blue"},
-)
+)  # fmt: skip
 
 
 WHOLE_BODY: dict[str, Any] = {
-    "id": "q",
-    "case": {"test": "q"},
-    "input": "is it so?",
-    "output": "the text",
-    "strategy": "majority",
-    "decision": "pass",
-    "label": "KEEP",
+    "id": "q", "case": {"test": "q"}, "input": "is it so?", "output": "the text",
+    "strategy": "majority", "decision": "pass", "label": "KEEP",
     "agreement": {"value": 1 / 3, "metric": "consensus_share"},
     "jurors": [
         {
-            "id": "strict",
-            "label": "KEEP",
-            "score": 0.9,
-            "confidence": 0.9,
-            "pass": True,
-            "reason": "fine",
-            "raw": "{…}",
+            "id": "strict", "label": "KEEP", "score": 0.9, "confidence": 0.9, "pass": True,
+            "reason": "fine", "raw": "{…}",
             # 0.25 s
             "latency_ms": 250.0,
         },
@@ -61,23 +48,17 @@ WHOLE_BODY: dict[str, Any] = {
             "id": "prose",
             "label": "REJECT",
             # 1 - 0.3
-            "score": 0.7,
-            "confidence": 0.3,
-            "pass": False,
-            "reason": "no",
+            "score": 0.7, "confidence": 0.3, "pass": False, "reason": "no",
         },
         {"id": "third", "label": "SPLIT", "confidence": 0.54, "pass": None},
         {
-            "id": "mute",
-            "label": "PARSE_FAIL",
-            "reason": "I would",
-            "status": "parse_fail",
+            "id": "mute", "label": "PARSE_FAIL", "reason": "I would", "status": "parse_fail",
             "error": {"message": "parse_fail"},
         },
     ],
     "provenance": {"pointer": "$"},
     "meta": {"origin": {"run": "demo"}},
-}
+}  # fmt: skip
 
 
 def test_a_whole_ensemble() -> None:
@@ -200,24 +181,17 @@ def test_the_older_interface() -> None:
     ballot = {"reviewer_id": "r", "verdict": "FAIL", "rationale": "why", "confidence": 1.0}
     body = only(
         {
-            "item_id": "i",
-            "verdicts": [ballot],
-            "consensus": "FAIL",
-            "strategy": "weighted",
+            "item_id": "i", "verdicts": [ballot], "consensus": "FAIL", "strategy": "weighted",
             "disagreement": False,
         }
-    )
+    )  # fmt: skip
     assert (body["id"], body["decision"], body["strategy"]) == ("i", "fail", "weighted_vote")
     assert body["jurors"] == [
         {
-            "id": "r",
-            "label": "FAIL",
-            "reason": "why",
-            "score": 0.0,
-            "confidence": 1.0,
+            "id": "r", "label": "FAIL", "reason": "why", "score": 0.0, "confidence": 1.0,
             "pass": False,
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_confidences_on_another_scale() -> None:

@@ -49,60 +49,35 @@ def test_what_a_name_tells(name: str, model: str | None, expected: tuple[str, st
 WHOLE = run(
     case(
         metric(
-            "Tone (a) [GEval]",
-            0.25,
-            success=False,
-            reason="dull",
-            evaluationCost=0.5,
-            inputTokenCount=12,
-            outputTokenCount=3,
-            strictMode=False,
-            verboseLogs="SENTINEL",
+            "Tone (a) [GEval]", 0.25, success=False, reason="dull", evaluationCost=0.5,
+            inputTokenCount=12, outputTokenCount=3, strictMode=False, verboseLogs="SENTINEL",
             flaky=False,
         ),
         metric("Tone (b) [GEval]", evaluationModel="b", **FAILED),
-        success=False,
-        expectedOutput="e",
-        tags=["t", 1],
-        order=0,
-        runDuration=0.2,
+        success=False, expectedOutput="e", tags=["t", 1], order=0, runDuration=0.2,
         comments="mind this",
     ),
     hyperparameters={"model": "claude-4", "key": "sk-SENTINEL"},
     identifier="nightly",
     testPassed=0,
-)
+)  # fmt: skip
 
 
 WHOLE_BODY: dict[str, Any] = {
-    "id": "one",
-    "case": {"test": "one", "tags": ["t"]},
-    "input": "q",
-    "output": "a",
-    "reference": "e",
-    "rubric": "Tone",
-    "threshold": 0.5,
-    "decision": "fail",
+    "id": "one", "case": {"test": "one", "tags": ["t"]}, "input": "q", "output": "a",
+    "reference": "e", "rubric": "Tone", "threshold": 0.5, "decision": "fail",
     "jurors": [
         {
-            "id": "a",
-            "model": "gpt-4o",
-            "score": 0.25,
-            "pass": False,
-            "reason": "dull",
-            "cost_usd": 0.5,
-            "tokens_in": 12,
-            "tokens_out": 3,
+            "id": "a", "model": "gpt-4o", "score": 0.25, "pass": False, "reason": "dull",
+            "cost_usd": 0.5, "tokens_in": 12, "tokens_out": 3,
         },
         {
-            "id": "b",
-            "model": "b",
-            "status": "error",
+            "id": "b", "model": "b", "status": "error",
             "error": {"message": "InternalServerError: 500"},
         },
     ],
     "provenance": {"pointer": "/testCases/0"},
-}
+}  # fmt: skip
 
 
 def test_a_whole_test_run() -> None:

@@ -49,12 +49,8 @@ USAGE = {"tokens_in": 9, "tokens_out": 2, "temperature": 0.5}
 WHOLE_BODY: dict[str, Any] = {
     "id": "s/1",
     "case": {"test": "s", "suite": "hours", "name": "Terse", "epoch": 1, "tags": ["a"]},
-    "input": "when?",
-    "output": "r",
-    "reference": "the hours",
-    "rubric": "Says when.",
-    "decision": "pass",
-    "agreement": {"value": 2 / 3, "metric": "consensus_share"},
+    "input": "when?", "output": "r", "reference": "the hours", "rubric": "Says when.",
+    "decision": "pass", "agreement": {"value": 2 / 3, "metric": "consensus_share"},
     "checks": [{"name": "contains: 9am", "pass": True, "reason": "no"}],
     "jurors": [
         {"id": "judge", "model": "judge", "pass": True, "reason": "because", "at": AT, **USAGE},
@@ -62,7 +58,7 @@ WHOLE_BODY: dict[str, Any] = {
         {"id": "other", "model": "other", "pass": True, "reason": "because", "at": AT, **USAGE},
     ],
     "provenance": {"pointer": "$.criteria[0].scenarios[0].attempts[0]"},
-}
+}  # fmt: skip
 
 
 def test_a_whole_attempt() -> None:
@@ -95,13 +91,10 @@ def test_a_judge_that_failed_is_a_failed_ballot() -> None:
     assert body["decision"] == "error"
     assert body["jurors"] == [
         {
-            "id": "judge",
-            "model": "judge",
-            "temperature": 0.5,
-            "status": "timeout",
+            "id": "judge", "model": "judge", "temperature": 0.5, "status": "timeout",
             "error": {"message": "request timed out"},
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_what_a_check_decided_no_judge_did() -> None:
@@ -160,17 +153,12 @@ def test_a_queue_entry() -> None:
     assert bodies[0] == {
         "id": "21a4",
         "case": {"test": "s", "suite": "hours", "name": "Terse", "epoch": 3},
-        "input": "when?",
-        "output": "r",
-        "reference": "the hours",
-        "rubric": "hours",
-        "decision": "pass",
-        "escalate_for_review": False,
-        "escalation_reasons": ["sampled"],
+        "input": "when?", "output": "r", "reference": "the hours", "rubric": "hours",
+        "decision": "pass", "escalate_for_review": False, "escalation_reasons": ["sampled"],
         "jurors": [{"id": "judge", "model": "judge", "pass": True, "reason": "fine"}],
         "provenance": {"pointer": "line 1"},
         "meta": {"origin": {"run": AT}},
-    }
+    }  # fmt: skip
     assert bodies[1]["id"] == "21a4#2"
     assert bodies[1]["escalate_for_review"] is True
     assert bodies[1]["escalation_reasons"] == ["split", "sampled"]
@@ -205,20 +193,16 @@ def test_judges_of_one_pair_are_one_panel() -> None:
     assert report.format == "lm-council"
     tokens = {"tokens_in": 382, "tokens_out": 18}
     assert body == {
-        "id": "Say hello.: x/one: y/two",
-        "case": {"test": "Say hello.: x/one: y/two"},
-        "input": "Say hello.",
-        "output": "x/one",
-        "alternative": "y/two",
-        "rubric": "The first response is better than the second.",
-        "generator": {"model": "x/one"},
+        "id": "Say hello.: x/one: y/two", "case": {"test": "Say hello.: x/one: y/two"},
+        "input": "Say hello.", "output": "x/one", "alternative": "y/two",
+        "rubric": "The first response is better than the second.", "generator": {"model": "x/one"},
         "jurors": [
             {"id": "a", "model": "a", "label": "A>B", "pass": True, "reason": "kinder", **tokens},
             {"id": "a#2", "model": "a", "label": "A=B", "pass": None, **tokens},
             {"id": "b", "model": "b", "label": "B>>A", "pass": False, "temperature": 0.2, **tokens},
         ],
         "provenance": {"pointer": "line 1"},
-    }
+    }  # fmt: skip
     assert report.notes[:2] == [NO_TEXTS, "columns not read: total_tokens, seed"]
 
 
