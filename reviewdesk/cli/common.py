@@ -355,7 +355,7 @@ class ProgressLine:
 
     def live(self, progress: "LiveProgress") -> None:
         """Draw the progress of a live run; the title says what is counted."""
-        from reviewdesk.views.queue import live_text
+        from reviewdesk.views.panel import live_text
 
         self._draw(f"{self._title} {live_text(progress)}", progress.seconds)
 

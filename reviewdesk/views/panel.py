@@ -1,5 +1,6 @@
-"""A panel before, during and after a run: its composition, the data it sends, its turnout."""
+"""A panel before, during and after a run: its composition, what it sends, progress, turnout."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from reviewdesk.domain.panel.asking import (
@@ -7,11 +8,13 @@ from reviewdesk.domain.panel.asking import (
     STOPPED,
     ConsentPlan,
     Host,
+    LiveProgress,
     Turnout,
     Turnouts,
 )
 from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace
 from reviewdesk.domain.panel.rerun import contract_note
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.views import words
 from reviewdesk.views.document import (
@@ -260,3 +263,35 @@ def fault_counts(kinds: Mapping[str, int]) -> tuple[str | Text, ...]:
 
 def _kind(kind: str) -> Text:
     return outside(kind.replace("_", " "), 60)
+
+
+_NAMED = 2
+"""The most paused models that a line of progress names."""
+
+
+def live_text(found: LiveProgress) -> str:
+    """Return text such as ``120/200 · paused: gpt-x, 429, 41 s left · 61/s calls · ETA 1m20s``."""
+    parts = [f"{found.done:,}/{found.cases:,}"]
+    if found.pauses:
+        parts.append(f"paused: {pauses_text(found)}")
+    parts.append(f"{found.rate:.3g}/s calls")
+    if found.spent_usd is not None:
+        parts.append(money(found.spent_usd))
+    if found.left is not None:
+        minutes, seconds = divmod(math.ceil(found.left), 60)
+        clock = (
+            f"{minutes // 60}h{minutes % 60:02d}m" if minutes >= 60 else f"{minutes}m{seconds:02d}s"
+        )
+        parts.append(f"ETA {clock if minutes else f'{seconds}s'}")
+    return " · ".join(parts)
+
+
+def pauses_text(found: LiveProgress) -> str:
+    """Return the paused models, the one with the longest pause first."""
+    by_length = sorted((pause for pause, _ in found.pauses), key=lambda pause: -pause.left)
+    texts = [
+        f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
+        for pause in by_length[:_NAMED]
+    ]
+    more = len(by_length) - len(texts)
+    return "; ".join([*texts, f"{more} more"] if more else texts)

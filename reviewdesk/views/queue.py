@@ -1,12 +1,10 @@
 """Describe the queue: rows, records, progress, waiting labels, the question, and events."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.result import in_words
 from reviewdesk.domain.labels.question import Reply, RunAnswer
-from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.domain.panel.rerun import RerunResult
 from reviewdesk.domain.records import (
     SUGGESTION,
@@ -36,17 +34,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.words import (
-    NONE,
-    TRUTHS,
-    agreement,
-    decided,
-    held,
-    moment,
-    money,
-    number,
-    plural,
-)
+from reviewdesk.views.words import NONE, TRUTHS, agreement, decided, held, moment, number, plural
 
 if TYPE_CHECKING:
     from reviewdesk.domain.gates.expect import GateQuestion
@@ -170,9 +158,6 @@ def _cell(value: object) -> Words:
 _HOURS_FROM = 120
 """The number of minutes from which the time left is given in hours."""
 
-_NAMED = 2
-"""The most paused models that a line of progress names."""
-
 
 def done_texts(progress: Progress) -> tuple[str, str]:
     """Return how many verdicts of the run have a label, in words and in short."""
@@ -239,34 +224,6 @@ def figures_wait(progress: Progress, n: int) -> str:
         have = f"{n:,} of {progress.labelled:,} labels count ({why})"
     more = f" · figures after {plural(missing, 'more label')}"
     return have + (more if missing else "")
-
-
-def live_text(found: LiveProgress) -> str:
-    """Return text such as ``120/200 · paused: gpt-x, 429, 41 s left · 61/s calls · ETA 1m20s``."""
-    parts = [f"{found.done:,}/{found.cases:,}"]
-    if found.pauses:
-        parts.append(f"paused: {pauses_text(found)}")
-    parts.append(f"{found.rate:.3g}/s calls")
-    if found.spent_usd is not None:
-        parts.append(money(found.spent_usd))
-    if found.left is not None:
-        minutes, seconds = divmod(math.ceil(found.left), 60)
-        clock = (
-            f"{minutes // 60}h{minutes % 60:02d}m" if minutes >= 60 else f"{minutes}m{seconds:02d}s"
-        )
-        parts.append(f"ETA {clock if minutes else f'{seconds}s'}")
-    return " · ".join(parts)
-
-
-def pauses_text(found: LiveProgress) -> str:
-    """Return the paused models, the one with the longest pause first."""
-    by_length = sorted((pause for pause, _ in found.pauses), key=lambda pause: -pause.left)
-    texts = [
-        f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
-        for pause in by_length[:_NAMED]
-    ]
-    more = len(by_length) - len(texts)
-    return "; ".join([*texts, f"{more} more"] if more else texts)
 
 
 def strip_line(found: RunAnswer, *, blind: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.panel.asking import LiveProgress
-from reviewdesk.views.queue import live_text
+from reviewdesk.views.panel import live_text
 from tests.cli.conftest import Cli, Done
 from tests.cli.terminalkit import Killer, at_a_terminal, started
 from tests.judgekit import PRICE, Room, of_whom

@@ -34,8 +34,7 @@ from reviewdesk.live.records import Call, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
 from reviewdesk.views.document import Section
-from reviewdesk.views.panel import turnout
-from reviewdesk.views.queue import live_text
+from reviewdesk.views.panel import live_text, turnout
 from tests.helpers import mostly_slow
 from tests.judgekit import PRICE, URL, Consent, Room, fine, of_whom, world
 from tests.live.builders import FakeClock, ask_panel, juror, session

@@ -17,7 +17,7 @@ from reviewdesk.desk.review.edits import Edit, Turn, hurry, same_items, with_key
 from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.errors import BusyError, DeskError, ReviewDeskError
-from reviewdesk.views.queue import pauses_text
+from reviewdesk.views.panel import pauses_text
 
 INDEX = "indexing"
 LOAD = "loading"

@@ -30,10 +30,10 @@ from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pac
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
 from reviewdesk.views.document import Tone
+from reviewdesk.views.panel import live_text
 from reviewdesk.views.queue import (
     done_texts,
     figures_wait,
-    live_text,
     pace_text,
     strata_text,
     strip_line,
