@@ -14,6 +14,7 @@ import click
 
 from reviewdesk.cli.common import say, say_section
 from reviewdesk.desk import files
+from reviewdesk.desk.options import share_of
 from reviewdesk.domain.records import ProposedMap, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Ended, UnclearTableError, UsageError
@@ -207,15 +208,7 @@ def _columns(unclear: UnclearTableError) -> dict[str, Any]:
 def _threshold() -> float | None:
     ask = "From which score does a response pass? (0 to 1, empty: not stated)"
     text = click.prompt(ask, default="", show_default=False, err=True).strip()
-    if not text:
-        return None
-    try:
-        found = float(text.replace(",", "."))
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
-        raise UsageError(f"{show_line(text, 40)} is not a threshold", "Write a number from 0 to 1.")
-    return found
+    return share_of("threshold", text.replace(",", "."), "a threshold") if text else None
 
 
 def _chosen(question: str, columns: Sequence[str], usual: Sequence[str]) -> list[str]:

@@ -42,7 +42,7 @@ from reviewdesk.domain.run.window import (
     final_flags,
 )
 from reviewdesk.domain.stats.dense import Floats
-from reviewdesk.domain.verdict import canonical_json, drawn_name, stored_body
+from reviewdesk.domain.verdict import drawn_name, json_sha256, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.reports import read
 from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
@@ -415,7 +415,7 @@ class _Reading:
 
     def hash(self) -> str:
         named = ["archive", self.files(), self.reading.options.identity()]
-        return hashlib.sha256(canonical_json(named)).hexdigest()
+        return json_sha256(named)
 
     def files(self) -> list[list[str]]:
         return [[name, self.summary(part).sha256] for part, name in self.names.items()]
@@ -447,7 +447,7 @@ class _Reading:
         new = NewRun(
             hash=run_hash,
             file=archive_source(patterns, len(self.names)),
-            file_hash=hashlib.sha256(canonical_json(self.files())).hexdigest(),
+            file_hash=json_sha256(self.files()),
             format=formats.pop() if len(formats) == 1 else MIXED,
             options=self.reading.options.identity(),
             loaded_at=desk.at(),

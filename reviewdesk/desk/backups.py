@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from glob import escape
 from itertools import chain, count
 from pathlib import Path
@@ -81,9 +82,7 @@ def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> P
     if not events.any_before(desk.conn, newest_kept, today):
         return None
 
-    def go_on() -> bool:
-        return report(0.0)
-
+    go_on = partial(report, 0.0)
     place = folder(desk.path)
     with explained(place):
         if not place.exists():

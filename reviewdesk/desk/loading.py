@@ -1,7 +1,6 @@
 """Load a report file as a run: open a known run, or write a new one that is hidden at first."""
 
 import gc
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -14,7 +13,7 @@ from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
-from reviewdesk.domain.verdict import canonical_json
+from reviewdesk.domain.verdict import canonical_json, json_sha256
 from reviewdesk.errors import Cancelled, DeskError, ReportError, UsageError
 from reviewdesk.reports import read
 from reviewdesk.reports.bytes.source import Source
@@ -88,8 +87,7 @@ def _load(
     file_hash = source.sha256()
     # A file whose name is not UTF-8 can be opened, but its name can be neither stored nor printed.
     file = source.name.encode(errors="backslashreplace").decode()
-    identity = canonical_json([file_hash, report.format, options.identity()])
-    run_hash = hashlib.sha256(identity).hexdigest()
+    run_hash = json_sha256([file_hash, report.format, options.identity()])
     known = runs.by_hash(desk.conn, run_hash)
     if known is not None:
         return _open_known(desk, known, options)

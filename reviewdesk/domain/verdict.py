@@ -70,6 +70,10 @@ def canonical_json(value: object) -> bytes:
     ).encode()
 
 
+def json_sha256(value: object) -> str:
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
 def canonical_texts(*texts: str | None) -> bytes:
     """Return ``canonical_json`` of a list of texts, many times faster."""
     return json_of(texts)

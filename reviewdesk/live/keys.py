@@ -41,8 +41,6 @@ _REFERENCE = re.compile(rb"&#0{0,5}(\d{2,3});|&#x0{0,5}([0-9a-f]{2});")
 class Redactor:
     """Replaces keys: plain, escaped as in JSON, URLs or HTML, in hex, in base64, and masked."""
 
-    __slots__ = ("_every", "_forms", "_keys", "_masked", "_plain")
-
     def __init__(self, keys: Iterable[str]) -> None:
         """Store the keys; surrounding blanks and empty keys are ignored."""
         known = sorted({key.strip() for key in keys}, key=lambda key: (-len(key), key))

@@ -19,7 +19,7 @@ from threading import RLock
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.panel.asking import NONE_LOST, RATE_LIMITED, STOPPED, Allowance, ModelPause
+from reviewdesk.domain.panel.asking import RATE_LIMITED, STOPPED, Allowance, ModelPause
 from reviewdesk.domain.panel.juror import Juror, Wire
 from reviewdesk.domain.verdict import SLACK, Status
 from reviewdesk.errors import CeilingError, TransportError, UsageError
@@ -344,7 +344,7 @@ class RunLimits(Struct, frozen=True):
     """Seconds of trying that each ballot has; ``None`` is 600."""
     max_wait: float | None = None
     """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
-    max_failed: Allowance = NONE_LOST
+    max_failed: Allowance = Allowance()
     yes: bool = False
     """Whether it was agreed to in advance, so that nobody is asked."""
 

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
 from sqlite3 import Connection, Row
 from typing import Any
 
@@ -14,7 +13,7 @@ from reviewdesk.domain.labels.improve import KIND as IMPROVE
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.values import Decision
-from reviewdesk.domain.verdict import Policy, canonical_json, stored_body, verdict_from_body
+from reviewdesk.domain.verdict import Policy, json_sha256, stored_body, verdict_from_body
 from reviewdesk.store import events, runs
 from reviewdesk.store.connect import decision, first_column, in_pages, insert, record
 from reviewdesk.store.events import NewEvent
@@ -55,11 +54,10 @@ def cover(conn: Connection, plan: int, at: str, **more: Any) -> None:
 
 
 class PlannedRerun(Struct, frozen=True):
-    """A verdict of a re-run, with the event that planned it and the time of that."""
+    """A verdict of a re-run, with the event that planned it."""
 
     plan: int
     verdict: int
-    at: str
     panel_hash: str
     done: bool
 
@@ -93,7 +91,7 @@ def of_word(conn: Connection, word: str) -> list[Event]:
 
 def planned(conn: Connection, whole: Event) -> list[PlannedRerun]:
     rows = conn.execute(
-        """SELECT e.key AS plan, v.key AS verdict, e.at,
+        """SELECT e.key AS plan, v.key AS verdict,
                   json_extract(e.detail, '$.panel_hash') AS panel_hash, r.plan IS NOT NULL AS done
            FROM label_events e JOIN runs n ON n.hash = e.run
            JOIN verdicts v ON v.run = n.key AND v.id = e.verdict
@@ -154,7 +152,7 @@ def hashes(conn: Connection, plan: int) -> tuple[str | None, str | None, dict[st
                LEFT JOIN runs n ON n.key = v.run WHERE r.plan = ?"""
     run, verdict, *result = conn.execute(query, (plan,)).fetchone()
     parts = {"result": result, "replies": replies}
-    found = {name: sha256(canonical_json(part)).hexdigest() for name, part in parts.items()}
+    found = {name: json_sha256(part) for name, part in parts.items()}
     return run, verdict, {"plan": plan, **found}
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.review.items import held, refuse_held
 from reviewdesk.domain.panel.asking import ConsentPlan
-from reviewdesk.domain.verdict import canonical_json
+from reviewdesk.domain.verdict import json_sha256
 from reviewdesk.errors import BusyError, JournalError
 from reviewdesk.live.limits import RunLimits
 from reviewdesk.live.records import Call, Exchange
@@ -156,7 +156,7 @@ def agreed_facts(limits: RunLimits, plan: ConsentPlan | None) -> dict[str, Any]:
 
 def fingerprint(value: object) -> str:
     plain = json.loads(json.dumps(value))  # words instead of enumerations
-    return hashlib.sha256(canonical_json(plain)).hexdigest()
+    return json_sha256(plain)
 
 
 class CommitTimes(Struct, frozen=True):

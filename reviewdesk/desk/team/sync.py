@@ -44,7 +44,7 @@ from reviewdesk.domain.labels.chain import (
 )
 from reviewdesk.domain.records import ChainEvent
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError
+from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.store import events, reviewers, runs
 from reviewdesk.store.connect import refuse_read_only, writing
@@ -452,7 +452,7 @@ class SharedFolder:
                         into.write(block)
             except OSError as error:
                 hint = "Check the connection and whether you may read it, and sync again."
-                raise PlaceProblem(f"cannot be read: {_reason(error)}", hint) from error
+                raise PlaceProblem(f"cannot be read: {reason(error)}", hint) from error
             into.seek(0)
             yield into
 
@@ -498,12 +498,8 @@ class SharedFolder:
                 raise NotADirectoryError(None, "a folder was expected, and it is a link or file")
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or type(error).__name__).lower()
-
-
 def _failed(what: str, error: OSError, hint: str) -> DeskError:
-    return DeskError(f"{what}: {_reason(error)}", hint)
+    return DeskError(f"{what}: {reason(error)}", hint)
 
 
 _IN_MEMORY = 4 << 20

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.stats.rates import midp
-from reviewdesk.domain.verdict import canonical_json
+from reviewdesk.domain.verdict import json_sha256
 
 KIND = "improve"
 
@@ -164,11 +164,11 @@ def group_of(text: str | None, test: str, verdict: str) -> str:
     """Return a case's near-copy group; a test that only repeats the verdict's id is ignored."""
     plain = " ".join((text or "").casefold().split())
     name = "" if plain and test == verdict else test
-    return hashlib.sha256(canonical_json([plain, name])).hexdigest()[:32]
+    return json_sha256([plain, name])[:32]
 
 
 def rubric_name(rubrics: Collection[str | None]) -> str:
-    return hashlib.sha256(canonical_json(sorted(one or "" for one in rubrics))).hexdigest()[:32]
+    return json_sha256(sorted(one or "" for one in rubrics))[:32]
 
 
 def halved(

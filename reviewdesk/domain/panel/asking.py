@@ -155,9 +155,6 @@ class Allowance(Struct, frozen=True):
         return f"{self.most * 100:g}%" if self.is_share else f"{self.most:g}"
 
 
-NONE_LOST = Allowance()
-
-
 class ModelPause(Struct, frozen=True):
     """A model that is asked nothing for ``left`` seconds, and the reason, such as ``429``."""
 

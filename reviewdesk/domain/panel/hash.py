@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from reviewdesk.domain.jury.rules import own_share
 from reviewdesk.domain.values import LABEL_FACTS
-from reviewdesk.domain.verdict import Verdict, canonical_json, own_facts
+from reviewdesk.domain.verdict import Verdict, json_sha256, own_facts
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")
 JUROR_META = ("reasoning", "extra", "samples", "order")
@@ -45,7 +45,7 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
     rule_part = {key: _plain(rule.get(key)) for key in RULE_KEYS}
     keys = ("supermajority", "failed_jurors", "min_answered", *ASKING_KEYS, *LABEL_FACTS)
     rule_part |= {key: value for key in keys if (value := own_rule.get(key))}
-    return hashlib.sha256(canonical_json([seats, rule_part])).hexdigest()
+    return json_sha256([seats, rule_part])
 
 
 def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
