@@ -100,9 +100,7 @@ def test_a_planted_link_leads_nowhere(tmp_path: Path, there: bool) -> None:
     assert not there or outside.read_bytes() == b"old"
 
 
-def test_a_planted_name_of_the_part_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_planted_name_of_part_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_output, "_part_of", lambda folder: folder / "part")
     (tmp_path / "part").symlink_to(tmp_path / "outside")
     with pytest.raises(FileExistsError), whole_path(tmp_path / "a"):

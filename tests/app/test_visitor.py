@@ -163,9 +163,7 @@ async def test_a_door_that_does_not_open_says_why() -> None:
 
 
 @pytest.mark.parametrize("key", ["ctrl+q", "hang up"])
-async def test_whoever_leaves_at_the_door_leaves_nothing(
-    key: str, tmp_path: Path, run: Run
-) -> None:
+async def test_whoever_leaves_at_door_leaves_nothing(key: str, tmp_path: Path, run: Run) -> None:
     async with visiting(tmp_path / "desk.db", run) as on:
         await on.pilot.press("ctrl+p")
         assert on.at_the_door

@@ -70,9 +70,7 @@ def test_the_settings_for_a_person(cli: Cli, file: Path) -> None:
     ]
 
 
-def test_what_holds_without_a_file(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_holds_without_file(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("REVIEWDESK_CONFIG", "REVIEWDESK_DESK", "REVIEWDESK_REVIEWER"):
         monkeypatch.delenv(name)
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):

@@ -65,9 +65,7 @@ def ids(paths: list[Path]) -> list[str]:
     ],
     ids=ids(CANONICAL),
 )
-def test_out_and_in_again_is_the_identity(
-    cli: Cli, tmp_path: Path, file: Path, ending: str
-) -> None:
+def test_out_and_in_again_is_identity(cli: Cli, tmp_path: Path, file: Path, ending: str) -> None:
     once, twice = tmp_path / f"once{ending}", tmp_path / f"twice{ending}"
     assert cli("ingest", file).code == 0
     assert cli("export", "report", "-o", once).code == 0

@@ -3,6 +3,7 @@
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,7 @@ def desk(cli: Cli, write: Write) -> Cli:
 
 
 @pytest.mark.parametrize("command", EXPORTS, ids=" ".join)
-def test_a_file_is_replaced_with_force_only(
-    desk: Cli, tmp_path: Path, command: tuple[str, ...]
-) -> None:
+def test_a_file_is_replaced_with_force_only(desk: Cli, tmp_path: Path, command: Any) -> None:
     target = tmp_path / "out"
     target.write_bytes(b"mine")
     refused = desk(*command, "-o", target)

@@ -106,9 +106,7 @@ def test_nothing_is_replaced(cli: Cli, folder: Path, name: str) -> None:
         (("a.json", "--floor", "2", "--yes"), "--floor"),
     ],
 )
-def test_what_it_cannot_do_is_one_line(
-    cli: Cli, folder: Path, arguments: tuple[str, ...], says: str
-) -> None:
+def test_what_it_cannot_do_is_one_line(cli: Cli, folder: Path, arguments: Any, says: str) -> None:
     done = cli("init", *arguments)
     assert (done.code, written(folder)) == (2, [])
     assert says in done.err

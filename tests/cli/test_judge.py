@@ -200,9 +200,7 @@ async def test_lost_ballots_show_in_the_exit_code(
     assert len(room.verdicts()) == 3
 
 
-async def test_the_deadline_ends_what_does_not_answer_and_the_juror_is_named(
-    cli: Cli, room: Room
-) -> None:
+async def test_deadline_ends_what_does_not_answer_and_juror_is_named(cli: Cli, room: Room) -> None:
     async def fault(seen: Seen, out: asyncio.StreamWriter) -> None:
         is_down = seen.payload["model"] == "m1"
         refusal = answer(503, {}, {"retry-after": "60"})

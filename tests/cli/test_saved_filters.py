@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,9 +58,7 @@ def test_filters_are_saved_listed_used_and_removed(loaded: Cli) -> None:
         (("remove", "todo"), "no saved filter 'todo'"),
     ],
 )
-def test_what_cannot_be_kept_is_one_line(
-    loaded: Cli, arguments: tuple[str, ...], words: str
-) -> None:
+def test_what_cannot_be_kept_is_one_line(loaded: Cli, arguments: Any, words: str) -> None:
     done = loaded("filters", *arguments)
     assert (done.code, done.out, len(done.lines)) == (2, "", 1)
     assert words in done.err

@@ -6,6 +6,7 @@ import sys
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pyte
 import pytest
@@ -26,9 +27,7 @@ from tests.helpers import POSIX, ROOT, environment, events_of, load, numbered, o
         (["--trust-header", "X-User"], "one is missing"),
     ],
 )
-def test_what_cannot_be_served_is_said(
-    options: list[str], said: str, cli: Cli, desk_path: Path
-) -> None:
+def test_what_cannot_be_served_is_said(options: Any, said: str, cli: Cli, desk_path: Path) -> None:
     pytest.importorskip("textual_serve")
     with closing(open_desk(desk_path)) as desk:
         load(desk, numbered(2))

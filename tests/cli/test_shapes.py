@@ -201,9 +201,7 @@ def test_show_gives_the_consensus_of_labels(cli: Cli, write: Write) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 500, 501, 1_200])
-def test_an_array_in_parts_is_that_of_one_list(
-    count: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_array_in_parts_is_that_of_one_list(count: int, capsys: pytest.CaptureFixture[str]) -> None:
     values = [{"id": f"v{at}", "score": at / 7, "odd": "\x7f ü"} for at in range(count)]
     put_json_list(iter(values))
     # What one call of json.dumps writes, with the one control character that it leaves.

@@ -80,9 +80,7 @@ def labels(desk: Path) -> list[str]:
         ]
 
 
-def test_the_screen_answers_and_the_label_is_saved_when_the_lock_goes(
-    screen: Terminal, desk: Path
-) -> None:
+def test_screen_answers_and_label_is_saved_when_the_lock_goes(screen: Terminal, desk: Path) -> None:
     with locked(desk):
         # A label key is ignored if the item is too new.
         screen.until(b"saving", press=b"p")
@@ -98,9 +96,7 @@ def test_the_screen_answers_and_the_label_is_saved_when_the_lock_goes(
     assert (code, b"not saved" in said) == (143, False)
 
 
-def test_a_signal_keeps_what_could_not_be_saved_and_says_where(
-    screen: Terminal, desk: Path
-) -> None:
+def test_signal_keeps_what_could_not_be_saved_and_says_where(screen: Terminal, desk: Path) -> None:
     with locked(desk):
         screen.until(b"saving", press=b"p")
         screen.running.terminate()

@@ -102,9 +102,7 @@ def test_the_first_items_of_the_draw_show_what_the_desk_is_for(desk: Desk) -> No
 
 
 @pytest.mark.parametrize(("ending", "kind"), [("jsonl", "mcptest"), ("yaml", "yaml")])
-def test_the_labels_of_the_library_are_exported_from_its_run(
-    desk: Desk, ending: str, kind: str
-) -> None:
+def test_labels_of_library_are_exported_from_its_run(desk: Desk, ending: str, kind: str) -> None:
     run = desk.load(Source.from_path(SAMPLES / LIBRARY)).run
     rows = read_labels(Source.from_path(SAMPLES / "library-desk-truth.jsonl"))
     assert import_labels(desk, run, rows).design is Design.CENSUS

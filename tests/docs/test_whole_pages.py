@@ -83,9 +83,7 @@ def test_what_went_wrong_is_tagged_and_found_again(review: Review) -> None:
         assert len(review.session.keys) <= most
 
 
-def test_a_second_panel_is_compared_and_labels_are_taken_away(
-    review: Review, tmp_path: Path
-) -> None:
+def test_second_panel_is_compared_and_labels_are_taken_away(review: Review, tmp_path: Path) -> None:
     label(review, "label.fail")
     review.command(f"open sample_runs/{SECOND}")
     assert review.session.run.name == SECOND.removesuffix(".jsonl")

@@ -1,7 +1,7 @@
 """What the library refuses where it is entered, by the name of the value."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -44,9 +44,7 @@ def _agreement(scores: Sequence[float]) -> object:
         ([0.1, "x"], "'x'"),
     ],
 )
-def test_a_score_is_a_finite_number(
-    of: Callable[[Any], object], scores: list[Any], named: str
-) -> None:
+def test_a_score_is_a_finite_number(of: Any, scores: list[Any], named: str) -> None:
     with pytest.raises(UsageError, match=f"a score is {named}"):
         of(scores)
 
@@ -100,9 +98,7 @@ def test_agreement_is_of_votes_against_a_null() -> None:
         (0, 0, 0.5, "0 of 0 jurors passed"),
     ],
 )
-def test_a_quorum_is_a_share_of_a_panel(
-    met: Callable[..., bool], passes: int, n: int, quorum: Any, told: str
-) -> None:
+def test_quorum_is_share_of_a_panel(met: Any, passes: int, n: int, quorum: Any, told: str) -> None:
     with pytest.raises(UsageError) as caught:
         met(passes, n, quorum)
     assert told in str(caught.value)

@@ -191,9 +191,7 @@ def test_what_a_report_states_is_kept() -> None:
 @given(
     maybe(st.sampled_from(STATUSES)), maybe(st.floats(0, 1)), maybe(st.booleans()), st.booleans()
 )
-def test_only_an_ok_ballot_is_ever_usable(
-    status: str | None, score: float | None, passed: bool | None, failed: bool
-) -> None:
+def test_only_ok_ballot_is_ever_usable(status: Any, score: Any, passed: Any, failed: bool) -> None:
     value = {"id": "j", "status": status, "score": score, "pass": passed}
     read_ = ballot(value | ({"error": {"message": "m"}} if failed else {}))
     assert read_.usable == (read_.status is Status.OK)

@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Callable
 from threading import Event, Lock, Thread
+from typing import Any
 
 import pytest
 
@@ -176,9 +177,7 @@ ANTHROPIC = {
         ({}, None),
     ],
 )
-def test_a_spent_budget_says_when_it_is_filled(
-    headers: dict[str, str], seconds: float | None
-) -> None:
+def test_a_spent_budget_says_when_it_is_filled(headers: Any, seconds: float | None) -> None:
     assert budget_wait(limited(headers, status=200), BEGAN) == pytest.approx(seconds)
     assert asked_wait(limited(headers), BEGAN) == pytest.approx(seconds)
 
@@ -199,9 +198,7 @@ def test_a_spent_budget_says_when_it_is_filled(
         ({}, '{"error": {"details": [{"retryDelay": "12.5s"}]}}', 12.5),
     ],
 )
-def test_a_429_names_its_wait_in_several_ways(
-    headers: dict[str, str], body: str, seconds: float
-) -> None:
+def test_a_429_names_its_wait_in_several_ways(headers: Any, body: str, seconds: float) -> None:
     assert asked_wait(limited(headers, body), BEGAN) == seconds
 
 

@@ -205,9 +205,7 @@ def test_one_limited_model_costs_the_others_neither_ballots_nor_time(
     ("healthy", "headers", "concurrency"),
     [(0, HOUR, 1), (1, HOUR, 16), (2, {}, 2)],
 )
-def test_of_three_models_two_may_be_limited(
-    healthy: int, headers: Mapping[str, str], concurrency: int
-) -> None:
+def test_of_three_models_two_may_be_limited(healthy: int, headers: Any, concurrency: int) -> None:
     limited = {f"m{at}": always(headers) for at in range(3) if at != healthy}
     found = asked(limited, concurrency=concurrency)
     assert found.outcome == {f"j{at}": (40, {}) if at == healthy else (0, LOST) for at in range(3)}
@@ -217,9 +215,7 @@ def test_of_three_models_two_may_be_limited(
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 16])
-def test_a_host_that_refuses_all_models_is_asked_again_at_the_time_it_names(
-    concurrency: int,
-) -> None:
+def test_host_that_refuses_all_models_is_asked_again_at_the_time_it_names(concurrency: int) -> None:
     found = asked(dict.fromkeys(["m0", "m1", "m2"], until(30)), concurrency=concurrency)
     assert found.outcome == {f"j{at}": (40, {}) for at in range(3)}
     # What was open at the first refusals, and an attempt of each further model.

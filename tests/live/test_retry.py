@@ -67,9 +67,7 @@ async def test_what_may_pass_is_tried_again(status: int, passes: bool) -> None:
         *((kind, False) for kind in ("too_large", "encoding", "tls", "request")),
     ],
 )
-async def test_a_fault_of_the_connection_that_may_pass_is_tried_again(
-    kind: str, passes: bool
-) -> None:
+async def test_fault_of_connection_that_may_pass_is_tried_again(kind: str, passes: bool) -> None:
     ballot, transport, _ = await asked([TransportError(kind, "it is so"), GOOD])
     assert ballot.get("error") == (None if passes else {"type": kind, "message": "it is so"})
     assert len(transport.sent) == 1 + passes
@@ -85,9 +83,7 @@ async def test_a_call_is_tried_until_its_deadline_at_growing_waits() -> None:
 
 
 @pytest.mark.parametrize(("chance", "wait"), [(0.0, 0.25), (0.999, 0.49975)])
-async def test_chance_spreads_a_wait_over_the_upper_half_of_its_bound(
-    chance: float, wait: float
-) -> None:
+async def test_chance_spreads_wait_over_upper_half_of_its_bound(chance: float, wait: float) -> None:
     _, _, clock = await asked([refusing(500), GOOD], chance=chance)
     assert clock.slept == [pytest.approx(wait)]
 
@@ -315,9 +311,7 @@ def test_refusals_that_differ_or_are_broken_by_an_answer_stop_nobody(
 
 
 @pytest.mark.parametrize("trouble", [500, 503, "reset", "error in 200"])
-def test_a_juror_that_never_answers_is_stopped_after_ten_attempts(
-    room: Room, trouble: int | str
-) -> None:
+def test_a_juror_that_never_answers_is_stopped_after_ten_attempts(room: Room, trouble: Any) -> None:
     def answer(_body: Any) -> Response:
         if trouble == "reset":
             raise TransportError("reset", "it broke")

@@ -310,9 +310,7 @@ def test_no_event_is_changed_or_deleted(log: sqlite3.Connection, statement: str)
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("verb", mostly_slow(["INSERT", "INSERT OR REPLACE"]))
-def test_no_insert_out_of_place(
-    log: sqlite3.Connection, verb: str, changes: dict[str, Any]
-) -> None:
+def test_no_insert_out_of_place(log: sqlite3.Connection, verb: str, changes: Any) -> None:
     with pytest.raises(sqlite3.IntegrityError, match="not the next event"):
         put(log, verb, **changes)
 

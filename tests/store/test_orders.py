@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,9 +28,7 @@ def conn() -> sqlite3.Connection:
 
 @pytest.mark.parametrize("start", [0, 1, ingest.SIZE - 1, ingest.SIZE, len(PLACES) - 1])
 @pytest.mark.parametrize("count", [0, 1, 5, ingest.SIZE, ingest.SIZE + 1, None])
-def test_a_part_of_an_order_is_read(
-    conn: sqlite3.Connection, start: int, count: int | None
-) -> None:
+def test_a_part_of_an_order_is_read(conn: sqlite3.Connection, start: int, count: Any) -> None:
     end = None if count is None else start + count
     assert ingest.read(conn, 1, "draw", start, end) == PLACES[start:end]
     assert ingest.read(conn, 2, "draw", start, end) == PLACES[:3][start:end]

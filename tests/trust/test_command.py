@@ -11,9 +11,7 @@ from tests.helpers import ROOT
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda one: one.what)
-def test_each_control_breaks_a_line_that_there_is_for_a_test_that_there_is(
-    wrong: WrongProgram,
-) -> None:
+def test_each_control_breaks_line_that_there_is_for_test_that_there_is(wrong: WrongProgram) -> None:
     text = (ROOT / "reviewdesk" / wrong.file).read_text(encoding="utf-8")
     assert wrong.line in text
     assert wrong.instead != wrong.line

@@ -82,9 +82,7 @@ def test_the_first_layer_is_one_small_screen(tmp_path: Path, blind: bool) -> Non
 
 
 @pytest.mark.parametrize(("given", "left"), [(0, 20), (1, 19), (19, 1)])
-def test_below_twenty_labels_there_is_the_progress_alone(
-    tmp_path: Path, given: int, left: int
-) -> None:
+def test_below_twenty_labels_there_is_progress_alone(tmp_path: Path, given: int, left: int) -> None:
     bodies = [verdict(f"v{i:02}", 0.9, 0.9, 0.9) for i in range(60)]
     lines = first_layer(page(tmp_path, {f"v{i:02}": "pass" for i in range(given)}, *bodies))
     labels = "label" if left == 1 else "labels"

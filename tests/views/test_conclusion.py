@@ -66,9 +66,7 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
                              "the limit is 20%). ")),
     ]),
 )  # fmt: skip
-def test_the_answer_and_its_reason(
-    tmp_path: Path, size: int, labels: list[str], answer: str
-) -> None:
+def test_the_answer_and_its_reason(tmp_path: Path, size: int, labels: Any, answer: str) -> None:
     # Twenty of sixty fail with .05 and the rest pass with .95. Labelled pass throughout, the judge
     # is right on 40 of 60 where it says .95: ECE .95 - .667 = .283.
     assert told(run_page(tmp_path, size, labels)).startswith(
@@ -99,9 +97,7 @@ def failing_page(folder: Path, caught: int, missed: int) -> CalibrationPage:
         (30, 1, "Yes, by the default limits: "),
     ],
 )
-def test_the_answer_names_false_passes(
-    tmp_path: Path, caught: int, missed: int, answer: str
-) -> None:
+def test_answer_names_false_passes(tmp_path: Path, caught: int, missed: int, answer: str) -> None:
     found = told(failing_page(tmp_path, caught, missed))
     assert found.startswith(f"May this judge decide alone? {answer}")
     assert f"it passes {missed} of {caught + missed} bad answers (new items, 95%: up to " in found

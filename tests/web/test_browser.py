@@ -186,9 +186,7 @@ def test_a_run_is_shared_for_reading(browser: webdriver.Chrome, path: Path) -> N
         tab.wait_for("1 label · figures after")  # what the others do can be watched
 
 
-def test_a_phone_has_the_keys_of_labelling_and_a_reader_has_none(
-    path: Path, tmp_path: Path
-) -> None:
+def test_phone_has_the_keys_of_labelling_and_a_reader_has_none(path: Path, tmp_path: Path) -> None:
     for at, options in enumerate(((), ("--read-only", RUN))):
         with (
             serving(path, *options) as (link, _),

@@ -251,9 +251,7 @@ def test_a_run_that_was_removed_meanwhile_is_one_line(review: Review) -> None:
     assert not review.dialogs
 
 
-def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
-    review: Review,
-) -> None:
+def test_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(review: Review) -> None:
     review.press("label.fail", "note.labelled")
     form = form_of(review)
     assert (form.name, form.note) == ("item/001", "")

@@ -55,9 +55,7 @@ def read(review: Review) -> None:
 
 
 @pytest.mark.parametrize("blind", [False, True])
-def test_a_label_leads_to_the_next_criterion_and_then_to_the_queue(
-    tmp_path: Path, blind: bool
-) -> None:
+def test_label_leads_to_next_criterion_and_then_to_the_queue(tmp_path: Path, blind: bool) -> None:
     settings = Settings(feedback=Feedback.NEVER)
     view = View(order="file", blind=blind)
     with reviewed(tmp_path, apart(), view=view, settings=settings) as review:
@@ -94,9 +92,7 @@ def test_the_text_stays_where_it_is_and_counts_as_seen(tmp_path: Path) -> None:
         assert "not seen enough" in review.notice
 
 
-def test_an_undo_goes_back_and_the_queue_still_goes_on_from_where_it_was_left(
-    tmp_path: Path,
-) -> None:
+def test_undo_goes_back_and_the_queue_still_goes_on_from_where_it_was_left(tmp_path: Path) -> None:
     with reviewed(tmp_path, apart()) as review:
         read(review)
         review.press("label.pass", "label.pass", "label.pass")

@@ -164,9 +164,7 @@ def test_arrows_recall_what_was_typed_before(review: Review) -> None:
 
 
 @pytest.mark.parametrize("screen", ["screen.queue", "screen.calibration"])
-def test_a_command_that_succeeds_clears_the_error_of_the_one_before(
-    review: Review, screen: str
-) -> None:
+def test_command_that_succeeds_clears_error_of_the_one_before(review: Review, screen: str) -> None:
     review.command("go no-such-item")
     assert "no-such-item" in review.notice
     review.press(screen)
@@ -228,9 +226,7 @@ def test_a_report_is_loaded_in_the_background_and_reviewed(tmp_path: Path, revie
     assert "gone.json" in review.notice
 
 
-def test_a_report_loaded_below_a_dialog_does_not_take_its_place(
-    tmp_path: Path, review: Review
-) -> None:
+def test_report_loaded_below_dialog_does_not_take_its_place(tmp_path: Path, review: Review) -> None:
     review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
     assert review.state.jobs == "loading 0%"
     review.press("note")

@@ -75,9 +75,7 @@ def test_the_order_is_asked_for_and_applied(review: Review) -> None:
     assert review.current == first
 
 
-def test_a_hidden_filter_in_a_blind_session_asks_once_and_no_is_the_default(
-    blind: Review,
-) -> None:
+def test_a_hidden_filter_in_a_blind_session_asks_once_and_no_is_the_default(blind: Review) -> None:
     blind.typed("filter", "esc")
     assert question_of(blind)
     blind.answer(None)
@@ -111,9 +109,7 @@ def test_turning_blind_says_what_it_comes_too_late_for(review: Review) -> None:
 @pytest.mark.parametrize(
     "view", [View(filter="zz:zz"), View(filter="share>.1"), View(order="share")]
 )
-def test_a_view_that_cannot_be_parsed_does_not_keep_the_run_closed(
-    tmp_path: Path, view: View
-) -> None:
+def test_view_that_cannot_be_parsed_does_not_keep_run_closed(tmp_path: Path, view: View) -> None:
     with reviewing(tmp_path, view=replace(view, item="item/003")) as review:
         assert review.current == "item/003"
         assert review.notice.startswith("opened without the filter and order you left: ")

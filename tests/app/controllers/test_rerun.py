@@ -115,9 +115,7 @@ async def test_the_whole_panel_the_missing_or_one_juror_is_asked(tmp_path: Path)
 @pytest.mark.parametrize(
     ("index", "told"), [(None, "1 answered, 2 failed"), (1, "0 answered, 1 failed")]
 )
-async def test_answers_and_failures_are_told_apart(
-    tmp_path: Path, index: int | None, told: str
-) -> None:
+async def test_answers_and_failures_are_told_apart(tmp_path: Path, index: Any, told: str) -> None:
     def some(seen: Any) -> str:
         return said(seen) if seen.payload["model"].endswith("1") else "no JSON here"
 

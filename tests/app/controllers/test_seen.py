@@ -219,9 +219,7 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("shown", "missing"), [(range(1, 6), (50, 80)), (range(2, 9), (0, 10))])
-def test_what_is_missing_is_a_passage(
-    review: Review, shown: range, missing: tuple[int, int]
-) -> None:
+def test_what_is_missing_is_a_passage(review: Review, shown: range, missing: Any) -> None:
     seen = SeenItems()
     # Eight lines of ten characters below a heading.
     part = PartLines("output", 0, 1, tuple(range(0, 80, 10)), 80)

@@ -213,9 +213,7 @@ def shown_rows(review: Review) -> dict[str, set[int]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("report", REPORTS or [None], ids=lambda path: path and path.name)
-def test_no_label_is_saved_before_its_response_was_on_screen(
-    tmp_path: Path, report: Path | None
-) -> None:
+def test_no_label_is_saved_before_its_response_was_on_screen(tmp_path: Path, report: Any) -> None:
     if report is None:
         pytest.skip("the shared data is not here")
     desk = Desk.open(tmp_path / "d.db", reviewer="ann")

@@ -43,9 +43,7 @@ def criteria(*names: str, label: Truth | None = None) -> tuple[Criterion, ...]:
         (30, "", [" CRITERIA  clarity p  ▶tone ·", " safety ·"]),
     ],
 )  # fmt: skip
-def test_the_line_names_each_criterion_with_its_label(
-    width: int, asks: str, expected: list[str]
-) -> None:
+def test_the_line_names_each_criterion_with_its_label(width: int, asks: str, expected: Any) -> None:
     lines = criteria_lines(criteria("clarity", "tone", "safety", label=Truth.PASS), asks, width)
     assert [one.plain for one in lines] == expected
 

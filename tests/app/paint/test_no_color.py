@@ -62,9 +62,7 @@ def test_sixteen_colours_are_not_exceeded_and_show_the_cursor(
     assert all(b"7" in match.split(b";") for match in CURSOR.findall(seen))
 
 
-def test_an_empty_no_color_asks_for_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_empty_no_color_asks_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "")
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     from reviewdesk.app.app import ReviewApp

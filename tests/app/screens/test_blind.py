@@ -192,9 +192,7 @@ def labelled_twin(path: Path, truth: Truth) -> tuple[Desk, Run]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("blind", "size"), [(False, SMALL), (True, WIDE)], ids=["open", "blind"])
-async def test_labelled_twins_draw_the_same_cells(
-    tmp_path: Path, size: tuple[int, int], blind: bool
-) -> None:
+async def test_labelled_twins_draw_the_same_cells(tmp_path: Path, size: Any, blind: bool) -> None:
     steps = re.split(r"[|\n]", OPINION_STEPS.strip())
     twins = (labelled_twin(tmp_path / "desk.db", truth) for truth in (Truth.PASS, Truth.FAIL))
     settings, view = Settings(double=Share(1)), View(blind=blind)

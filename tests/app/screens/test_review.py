@@ -209,9 +209,7 @@ async def test_no_width_breaks_a_dialog(rough: tuple[Desk, Run]) -> None:
             await stage.pilot.resize_terminal(*SMALL)
 
 
-async def test_a_job_that_reports_after_the_screens_closed_is_not_heard(
-    rough: tuple[Desk, Run],
-) -> None:
+async def test_job_that_reports_after_screens_closed_is_not_heard(rough: tuple[Desk, Run]) -> None:
     heard: list[str] = []
     async with staged(*rough) as stage:
         app = stage.app

@@ -4,6 +4,7 @@ import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -234,9 +235,7 @@ def labels(stage: Stage) -> list[str | None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, (40, 10)], ids=str)
-async def test_digits_in_the_line_tag_and_never_label(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_digits_in_the_line_tag_and_never_label(tmp_path: Path, size: Any) -> None:
     async with showing(tmp_path, *THREE, size=size, view=FILE) as stage:
         # In the smallest pane the first press scrolls to the response.
         await stage.press("f3", *"F" * (2 if size == (40, 10) else 1), "1", "3")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -246,9 +247,7 @@ def _fits(piece: tuple[int, int, list[tuple[str, str]]]) -> bool:
 
 @pytest.mark.slow
 @given(st.lists(st.lists(PIECES.filter(_fits), min_size=1, max_size=4), max_size=12))
-def test_the_terminal_shows_what_it_would_if_all_were_sent(
-    drawings: list[list[tuple[int, int, list[tuple[str, str]]]]],
-) -> None:
+def test_the_terminal_shows_what_it_would_if_all_were_sent(drawings: Any) -> None:
     shown, whole, less = Shown(), Terminal(WIDTH, HEIGHT), Terminal(WIDTH, HEIGHT)
     for pieces in drawings:
         data = "".join(drawn(row, column, *texts) for row, column, texts in pieces)

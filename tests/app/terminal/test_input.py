@@ -216,9 +216,7 @@ def chunks_at(data: bytes, cuts: list[int]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("cut", range(1, len(COLOURED)))
-def test_a_paste_of_coloured_text_is_one_paste_wherever_it_is_cut(
-    keys: TypedKeys, cut: int
-) -> None:
+def test_paste_of_coloured_text_is_one_paste_wherever_it_is_cut(keys: TypedKeys, cut: int) -> None:
     found = keys.of(b"j", *chunks_at(COLOURED, [cut]), b"k")
     assert pasted(found) == ["[31mpass fail[0m\npfi [2J"]
     assert pressed(found) == ["j", "k"]

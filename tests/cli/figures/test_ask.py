@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,9 +118,7 @@ def test_a_label_that_was_undone_before_the_question_does_not_change_the_draw(
         ]
     ),
 )
-def test_a_question_that_another_desk_made_up_is_none(
-    run: Cli, desk_path: Path, detail: dict[str, object]
-) -> None:
+def test_question_that_another_desk_made_up_is_none(run: Cli, desk_path: Path, detail: Any) -> None:
     with closing(open_desk(desk_path)) as desk:
         (one,) = desk.runs()
         entry = NewEvent(KIND, desk.at(), run=one.hash, detail=detail)
@@ -142,9 +141,7 @@ def test_two_desks_that_both_close_a_question_close_it_once(run: Cli, desk_path:
     assert run("ask", "--json").json["closed"] is True
 
 
-def test_a_difference_asks_for_labels_only_where_two_raters_differ(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_difference_asks_for_labels_only_where_two_raters_differ(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     # j3 fails what the panel passes on 8 of 40; of the last, nobody knows what it decided.
     differ = [verdict(f"v{i}", 0.9, 0.8, 0.2 if i % 5 == 0 else 0.9) for i in range(40)]
@@ -208,9 +205,7 @@ def test_exports_and_gates_carry_the_question(run: Cli, tmp_path: Path, before: 
         assert f"{after}accuracy >= 0.8?" in str(entry["notes"])
 
 
-def test_a_gate_holds_on_the_interval_of_the_question(
-    run: Cli, desk_path: Path, tmp_path: Path
-) -> None:
+def test_gate_holds_on_interval_of_the_question(run: Cli, desk_path: Path, tmp_path: Path) -> None:
     suite = tmp_path / "gate.yml"
 
     def gate(minimum: float) -> tuple[int, str]:

@@ -89,9 +89,7 @@ GATE = b"""calibration:
 """
 
 
-def test_a_gate_holds_the_worst_segment_and_the_band(
-    run: Cli, write: Write, desk_path: Path
-) -> None:
+def test_gate_holds_the_worst_segment_and_the_band(run: Cli, write: Write, desk_path: Path) -> None:
     path = write("s.yml", GATE)
     worst, whole, band = facts(run("gate", path, "--json"))["entries"][0]["checks"]
     # Wilson's lower end of 24 in 30 is 0.627, of 54 in 60 it is 0.799.

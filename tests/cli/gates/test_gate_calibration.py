@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -90,9 +90,7 @@ ROW = b"- { confidence: 0.5, correct: true }\n"
         (b'{"confidence": 1, "correct": true}\n{\n', "line 2"),
     ],
 )
-def test_labels_no_suite_may_have(
-    cli: Cli, write: Write, labels: bytes | None, problem: str
-) -> None:
+def test_labels_no_suite_may_have(cli: Cli, write: Write, labels: Any, problem: str) -> None:
     path = write("suite.yml", SUITE)
     if labels is not None:
         write("calibration-labels.jsonl", labels)

@@ -126,9 +126,7 @@ def test_labels_join_by_content_and_say_how_many(
     assert ("not shown: the judge of run (only 17 of 20" in done.err) is (code == 3)
 
 
-def test_what_the_labels_are_drawn_from_must_be_there(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_what_labels_are_drawn_from_must_be_there(cli: Cli, write: Write, tmp_path: Path) -> None:
     # 100 verdicts: the flagged 25 and 30 of the rest are labelled; the report lacks one without.
     bodies = run_of(100)
     cli("ingest", write("old.json", report(*bodies)))
@@ -284,9 +282,7 @@ RUN = "calibration:\n  - name: n\n    run: {}\n    expect:\n"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["census", "weighted"])
-def test_the_figures_are_those_of_the_desk(
-    cli: Cli, write: Write, tmp_path: Path, kind: str
-) -> None:
+def test_figures_are_those_of_the_desk(cli: Cli, write: Write, tmp_path: Path, kind: str) -> None:
     """The same panel gives what its run gives; with a label for each item, another does too."""
     dice = random.Random(kind)  # noqa: S311 - dice, not secrets
     bodies = run_of(60)
@@ -481,9 +477,7 @@ jury:
         ([{"id": "v00", "truth": "pass"}], 2, "1 without an answer to compare"),
     ],
 )  # fmt: skip
-def test_labels_that_join_nothing(
-    twenty: Suite, rows: list[dict[str, Any]], code: int, told: str
-) -> None:
+def test_labels_that_join_nothing(twenty: Suite, rows: Any, code: int, told: str) -> None:
     text = "calibration:\n  - name: n\n    labels: l.jsonl\n"
     (twenty.folder / "suite.yml").write_text(text, encoding="utf-8")
     lines = "".join(f"{json.dumps(row)}\n" for row in rows)

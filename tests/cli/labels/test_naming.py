@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,9 +37,7 @@ def shown(done: Done) -> tuple[str, str]:
         ("one:a:b", ("one", "a:b")), ("both --run two", ("two", "both")),
     ],
 )  # fmt: skip
-def test_an_id_needs_a_run_only_where_two_have_it(
-    two: Cli, words: str, found: tuple[str, str]
-) -> None:
+def test_an_id_needs_a_run_only_where_two_have_it(two: Cli, words: str, found: Any) -> None:
     assert shown(two("show", *words.split(), "--json")) == found
 
 
@@ -143,9 +142,7 @@ def test_tags_are_counted(loaded: Cli) -> None:
     ]
 
 
-def test_list_and_exports_carry_the_newest_tags_of_each_author(
-    loaded: Cli, desk_path: Path
-) -> None:
+def test_list_and_exports_carry_newest_tags_of_each_author(loaded: Cli, desk_path: Path) -> None:
     loaded("label", "v1", "pass", "--tag", "old")
     loaded("label", "v1", "pass", "--tag", "theirs", "--reviewer", "ben")
     loaded("label", "v2", "fail")

@@ -43,9 +43,7 @@ def plain(desk: Path, bodies: Sequence[dict[str, Any]], **options: Any) -> None:
     mostly_slow([WAVERING, CALM, repeated(WAVERING, 17), repeated(CALM, 45)]),
     ids=["recomputed", "stated", "shared", "stated and shared"],
 )
-def test_flags_order_and_draw_are_those_of_the_plain_load(
-    tmp_path: Path, bodies: list[dict[str, Any]]
-) -> None:
+def test_flags_order_and_draw_are_those_of_the_plain_load(tmp_path: Path, bodies: Any) -> None:
     plain(tmp_path / "plain.db", bodies, seed="s")
     parts = write_parts(tmp_path / "parts", bodies, 4)
     made = archive(tmp_path / "archive.db", *reversed(parts), seed="s")
@@ -151,7 +149,5 @@ def test_labels_of_the_parts_are_taken_where_the_verdict_is_held(tmp_path: Path)
         ),
     ],
 )
-def test_the_source_of_an_archive_is_told_in_words(
-    patterns: list[str], parts: int, source: str
-) -> None:
+def test_the_source_of_an_archive_is_told_in_words(patterns: Any, parts: int, source: str) -> None:
     assert archive_source(patterns, parts) == source

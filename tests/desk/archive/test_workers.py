@@ -41,9 +41,7 @@ def same(folder: Path, made: Archived, parts: str) -> bool:
 
 @POSIX
 @pytest.mark.parametrize("share", [0.2, 0.7], ids=["first reading", "second reading"])
-def test_a_part_whose_worker_is_killed_counts_once(
-    tmp_path: Path, parts: str, share: float
-) -> None:
+def test_part_whose_worker_is_killed_counts_once(tmp_path: Path, parts: str, share: float) -> None:
     with workers_at(None, 2) as crew:
         killed: list[int] = []
 

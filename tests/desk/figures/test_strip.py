@@ -245,9 +245,7 @@ def listed(desk: Desk, run: Run, text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("bodies", [STATED, UNSTATED], ids=["stated", "unstated"])
-def test_confidence_is_the_support_of_the_decision(
-    tmp_path: Path, bodies: tuple[dict[str, Any], ...]
-) -> None:
+def test_confidence_is_the_support_of_the_decision(tmp_path: Path, bodies: Any) -> None:
     desk, run = opened(tmp_path, bodies)
     # The threshold is .6. Passes a .8, b .633 and e 1; fails c .2 and f .05, so .8 and .95.
     assert listed(desk, run, "confidence=.8") == {"a", "c"}

@@ -177,9 +177,7 @@ def test_what_was_tuned_on_under_one_rubric_tests_no_change_under_another(desk: 
 
 
 @pytest.mark.slow
-async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
-    desk: Desk, tmp_path: Path
-) -> None:
+async def test_try_that_was_cut_off_is_same_try_and_pays_once(desk: Desk, tmp_path: Path) -> None:
     (run,) = desk.runs()
     labels = make_split(desk, run)
     count = itertools.count()

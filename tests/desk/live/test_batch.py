@@ -75,9 +75,7 @@ def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(r
         "min_answered: 1.0\n",
     ],
 )  # fmt: skip
-def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
-    room: Room, name: str, more: str
-) -> None:
+def test_desk_loads_report_and_finds_nothing_to_remark(room: Room, name: str, more: str) -> None:
     def answer(body: Any) -> Response:
         case, model = of_whom(body)
         if (case, model) == ("c1", "m4"):

@@ -139,9 +139,7 @@ def room_for(size: int) -> Iterator[None]:
 
 
 @POSIX
-def test_where_there_is_no_room_the_line_names_the_replies_and_what_was_stored_stays(
-    room: Room,
-) -> None:
+def test_where_there_is_no_room_line_names_replies_and_what_was_stored_stays(room: Room) -> None:
     room.put(["c1", "c2"], output="a" * 4000, juror=PRICE)
     no = Consent(agrees=False)
     with pytest.raises(Exception, match="nothing was sent"):

@@ -46,9 +46,7 @@ def bodies(data: str) -> list[Any]:
     return list(read(source(data.encode(), "out.jsonl")).verdicts())
 
 
-def test_the_report_holds_those_of_the_file_and_then_those_of_the_desk(
-    desk: Desk, run: Run
-) -> None:
+def test_report_holds_those_of_the_file_and_then_those_of_the_desk(desk: Desk, run: Run) -> None:
     made = bodies("".join(report_of(desk, run, as_lines=True)))
     assert made[0]["reruns"] == [FILED, FIRST, SECOND]
     assert "reruns" not in made[1]

@@ -64,9 +64,7 @@ def test_it_is_the_truth_and_the_labels_stay(desk: Desk) -> None:
     assert desk.verify().problems == ()
 
 
-def test_the_newest_counts_whoever_gave_it_and_undo_brings_back_the_one_before(
-    desk: Desk,
-) -> None:
+def test_the_newest_counts_whoever_gave_it_and_undo_brings_back_the_one_before(desk: Desk) -> None:
     settle(desk, FAIL)
     with closing(Desk.open(desk.path, reviewer="cy")) as cy:
         settle(cy, PASS)

@@ -42,9 +42,7 @@ WEEK: list[Act] = [
 ]  # fmt: skip
 
 
-def test_who_saw_the_other_label_is_the_later_one_whatever_the_clocks_say(
-    desks: dict[str, Path],
-) -> None:
+def test_who_saw_other_label_is_later_one_whatever_the_clocks_say(desks: dict[str, Path]) -> None:
     act(desks["a"], "ann", "label", "v1", PASS)
     take(desks["c"], desks["a"])
     # The clock of c is forty years behind.

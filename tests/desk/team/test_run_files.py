@@ -32,9 +32,7 @@ def take(folder: Path, place: SharedFolder) -> Synced:
     return exchange(folder / "b.db", place)
 
 
-def test_a_run_is_the_same_on_the_other_desk(
-    tmp_path: Path, place: SharedFolder, sent: Path
-) -> None:
+def test_run_is_the_same_on_the_other_desk(tmp_path: Path, place: SharedFolder, sent: Path) -> None:
     found = take(tmp_path, place)
     assert [(one.name, one.taken) for one in found.runs] == [("run", True)]
     assert verify(tmp_path / "b.db", None, lambda _share, _count: None).problems == ()

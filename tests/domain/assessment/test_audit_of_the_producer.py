@@ -110,9 +110,7 @@ def test_another_reason_to_escalate_is_a_reason(more: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("quorum", [0.5, 0.67, "2/3", 1.0])
 @given(value=bodies())
-def test_a_quorum_mismatch_is_given_by_neither_reading(
-    quorum: float | str, value: dict[str, Any]
-) -> None:
+def test_a_quorum_mismatch_is_given_by_neither_reading(quorum: float | str, value: Any) -> None:
     value |= {"quorum": quorum, "strategy": "quorum", "threshold": 0.5}
     verdict = read(value)
     found = assess(verdict)
@@ -138,9 +136,7 @@ def test_a_quorum_mismatch_is_given_by_neither_reading(
         ((None, None), 0.5, True),  # no votes
     ],
 )
-def test_what_a_quorum_may_leave_open(
-    scores: tuple[float | None, ...], quorum: float, open_: bool
-) -> None:
+def test_what_a_quorum_may_leave_open(scores: Any, quorum: float, open_: bool) -> None:
     value = panel(*scores, decision="inconclusive", threshold=0.5, quorum=quorum)
     for named in ({}, {"strategy": "quorum"}):
         assert kinds(value | named) == ([] if open_ else [Breach.QUORUM])

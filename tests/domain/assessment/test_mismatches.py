@@ -167,9 +167,7 @@ def test_escalation_under_the_metric_that_the_report_names() -> None:
         ("external", "pass", None),
     ],
 )
-def test_a_decision_that_its_own_rule_does_not_give(
-    strategy: str, decision: str, told: str | None
-) -> None:
+def test_decision_that_its_own_rule_does_not_give(strategy: str, decision: str, told: Any) -> None:
     found = _mismatches(panel(0.9, 0.1, 0.1, decision=decision), threshold=0.7, strategy=strategy)
     expected = () if told is None else (f"decision: reported {decision}, but {told}",)
     assert found == expected
@@ -260,9 +258,7 @@ def test_stored_bits_never_move() -> None:
         (body(juror("a", 0.7), meta={"contradictions": ["so it is"]}), {}, Breach.CONTRADICTION),
     ],
 )
-def test_one_value_holds_every_kind(
-    value: dict[str, Any], defaults: dict[str, Any], kind: Breach
-) -> None:
+def test_one_value_holds_every_kind(value: Any, defaults: dict[str, Any], kind: Breach) -> None:
     assert _marks(value, **defaults) is kind
 
 

@@ -211,9 +211,7 @@ TIED = "trimmed (tie): {} scored as much as a juror that was kept"
         ("panel", body(), {}, ()),
     ],
 )  # fmt: skip
-def test_a_remark_and_when_there_is_none(
-    word: str, value: Any, rule: Any, expected: tuple[str, ...]
-) -> None:
+def test_a_remark_and_when_there_is_none(word: str, value: Any, rule: Any, expected: Any) -> None:
     assert about(word, value, **rule) == expected
 
 

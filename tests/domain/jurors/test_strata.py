@@ -1,5 +1,7 @@
 """Jurors through the draw: counts per stratum, rates and comparisons."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -201,9 +203,7 @@ BODIES = st.lists(
 
 
 @given(BODIES)
-def test_the_counts_are_those_of_one_verdict_at_a_time(
-    found: list[tuple[list[float | None], Decision, bool]],
-) -> None:
+def test_the_counts_are_those_of_one_verdict_at_a_time(found: Any) -> None:
     made = [
         (panel(*scores, decision=word.value, strategy="trimmed_mean", trim_fraction=0.2), truth)
         for scores, word, truth in found

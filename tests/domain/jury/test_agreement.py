@@ -113,9 +113,7 @@ def test_a_measure_for_which_the_lines_mean_nothing_has_no_band(metric: str) -> 
 
 
 @given(bodies())
-def test_no_band_contradicts_its_value_unless_the_report_states_the_two(
-    value: dict[str, Any],
-) -> None:
+def test_no_band_contradicts_its_value_unless_the_report_states_the_two(value: Any) -> None:
     verdict = read(value)
     found = assess(verdict)
     made = found.pair

@@ -38,9 +38,7 @@ def cast(*labels: str | None) -> list[Ballot]:
         (("Keep", " KEEP", "keep"), "Keep", "Keep", "Keep"),
     ],
 )
-def test_each_rule(
-    labels: tuple[str | None, ...], majority: str, unanimous: str, first: str
-) -> None:
+def test_each_rule(labels: Any, majority: str, unanimous: str, first: str) -> None:
     ballots = cast(*labels)
     found = [label_vote(ballots, how) for how in ("majority", "unanimous", "first_disagreement")]
     assert [one.label for one in found] == [majority, unanimous, first]
@@ -177,9 +175,7 @@ def _labelled(*labels: str, **more: Any) -> Any:
         ("first_disagreement", "DISAGREE", None),
     ],
 )
-def test_labels_decide_where_nothing_else_does(
-    strategy: str, label: str, decision: Decision | None
-) -> None:
+def test_labels_decide_where_nothing_else_does(strategy: str, label: str, decision: Any) -> None:
     found = assessed(_labelled("KEEP", "KEEP", "REJECT", strategy=strategy))
     assert found.label_vote is not None
     assert (found.label_vote.label, found.decision) == (label, decision)

@@ -114,9 +114,7 @@ def test_one_of_five_is_not_unanimous() -> None:
         ("unanimous", ["KEEP", "SPLIT", None], OPEN, False),
     ],
 )
-def test_declared_labels(
-    strategy: str, labels: list[str | None], decision: Decision, is_open: bool
-) -> None:
+def test_declared_labels(strategy: str, labels: Any, decision: Decision, is_open: bool) -> None:
     declared: Any = {"labels": ["KEEP", "REJECT", "SPLIT"], "passing": ["KEEP"]}
     jurors = [Juror(f"j{seat}", "m", "ollama") for seat in range(len(labels))]
     panel = Panel(strategy, jurors=jurors, failing=["REJECT"], **declared)
@@ -168,9 +166,7 @@ def test_a_rerun_of_some_jurors_decides_nothing_for_those_that_nobody_asked() ->
         (3, "ppnnn", ERROR),
     ],
 )  # fmt: skip
-def test_fewer_answers_than_wanted_are_an_error(
-    least: float | str, said: str, decision: Decision
-) -> None:
+def test_fewer_answers_than_wanted_are_an_error(least: Any, said: str, decision: Decision) -> None:
     found = decided(said, "mean", min_answered=least, threshold=0.5)
     assert found.decision is decision
     if decision is ERROR:

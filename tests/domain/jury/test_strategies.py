@@ -56,9 +56,7 @@ def test_everything_that_goes_over_strategies_takes_them_from_the_registry() -> 
         ((0.9, 0.8, None, None), None, OPEN),
     ],
 )
-def test_the_value_of_a_majority_is_its_side(
-    scores: tuple[float | None, ...], value: float | None, decision: Decision
-) -> None:
+def test_the_value_of_a_majority_is_its_side(scores: Any, value: Any, decision: Decision) -> None:
     found = assessed(panel(*scores), threshold=0.7, strategy="majority")
     assert (found.values.majority, found.score, found.decision) == (value, value, decision)
 
@@ -93,9 +91,7 @@ def _waiting(strategy: str, **more: Any) -> Any:
     # At .5 the votes are +, -, -, +: two of four meet the half, tie, and split.
     [("quorum", PASS), ("majority", OPEN), ("unanimous", OPEN), ("single", None)],
 )
-def test_votes_that_wait_for_a_threshold_are_not_left_out(
-    strategy: str, at_half: Decision | None
-) -> None:
+def test_votes_that_wait_for_a_threshold_are_not_left_out(strategy: str, at_half: Any) -> None:
     found = assessed(_waiting(strategy))
     assert (found.votes.passes, found.votes.answered, found.votes.unknown) == (1, 1, 3)
     assert (found.decision, found.pivotal, found.escalation) == (None, (), ("low agreement",))
@@ -128,9 +124,7 @@ def test_votes_that_wait_for_a_threshold_are_not_left_out(
         (["A", "B", "C"], "2/3", None, "1 of 3 is under 2/3"),
     ],
 )  # fmt: skip
-def test_who_wins(
-    labels: list[str | None], share: float | str, winner: str | None, reason: str | None
-) -> None:
+def test_who_wins(labels: Any, share: float | str, winner: str | None, reason: str | None) -> None:
     found = supermajority(labels, share)
     assert (found.label, found.reason) == (winner, reason)
 
@@ -179,9 +173,7 @@ def test_a_library_panel_decides_by_it() -> None:
 @pytest.mark.parametrize(
     ("share", "kept"), [("2/3", None), ("4/6", None), ("6/8", "3/4"), (0.75, "3/4"), (1.0, "1")]
 )
-def test_a_live_verdict_reads_back_as_the_rule_that_decided(
-    share: float | str, kept: str | None
-) -> None:
+def test_a_live_verdict_reads_back_as_the_rule_that_decided(share: Any, kept: str | None) -> None:
     jurors = tuple(Juror(f"j{n}", "m", "openai") for n in range(3))
     spec = PanelSpec("p", jurors, PanelRule("supermajority", supermajority=share))
     cast = [juror(f"j{n}", score, model="m") for n, score in enumerate((0.9, 0.8, 0.1))]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,9 +96,7 @@ TENTHS = [((7 * at * at + 3 * at) % 11) / 10 for at in range(30)]
         (TENTHS, 0.5, {5: (2, 57), 10: (4, 53), 20: (14, 37), 30: (17, 31)}),
     ],
 )
-def test_one_stratum_is_the_betting_martingale_of_confseq(
-    values: list[float], guess: float, ends: dict[int, tuple[int, int]]
-) -> None:
+def test_one_stratum_is_betting_martingale_of_confseq(values: Any, guess: float, ends: Any) -> None:
     """The totals of 60 that ``confseq.betting.betting_mart`` of confseq 0.0.11 keeps under 1/.05.
 
     It was given the bets ``λ`` of our formula, ``N=60``, ``theta=.5`` and ``trunc_scale=.75``.

@@ -109,9 +109,7 @@ def lines(figures: RunFigures, labels: Iterable[LabelledRow]) -> Calibration:
 
 
 @given(runs(), st.lists(st.tuples(TRUTHS, SEEN), max_size=24), st.sampled_from([None, *SOURCES]))
-def test_any_labels(
-    run: tuple[RunFigures, list[LabelledRow]], given: list[tuple[Truth, bool]], source: str | None
-) -> None:
+def test_any_labels(run: Any, given: list[tuple[Truth, bool]], source: str | None) -> None:
     figures, verdicts = run
     pairs = zip(verdicts[::-1], given, strict=False)
     held = [replace(one, truth=truth, seen=seen) for one, (truth, seen) in pairs]
@@ -121,9 +119,7 @@ def test_any_labels(
 
 
 @given(runs(), st.lists(st.lists(CHANGE, min_size=1, max_size=5), max_size=25))
-def test_columns_that_follow_the_marks_are_those_that_are_read_anew(
-    run: tuple[RunFigures, list[LabelledRow]], steps: list[list[tuple[int, Truth | None, bool]]]
-) -> None:
+def test_columns_that_follow_the_marks_are_those_that_are_read_anew(run: Any, steps: Any) -> None:
     _, verdicts = run
     held: dict[int, LabelledRow] = {}
     followed = LabelColumns.of_rows(())

@@ -140,9 +140,7 @@ def same(header: Any, options: Any, found: Sequence[Written], each: int = 0) -> 
 
 @pytest.mark.slow
 @given(HEADERS, OPTIONS, st.lists(plain_bodies() | bodies(), max_size=6))
-def test_any_verdicts_are_settled_as_each_on_its_own(
-    header: Any, options: Any, every: list[Any]
-) -> None:
+def test_any_verdicts_are_settled_as_each_on_its_own(header: Any, options: Any, every: Any) -> None:
     same(header, options, [written({**one, "id": f"v{place}"}) for place, one in enumerate(every)])
 
 

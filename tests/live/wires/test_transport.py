@@ -201,9 +201,7 @@ async def test_a_host_that_does_not_speak_tls(transport: HttpTransport) -> None:
 
 
 @pytest.mark.parametrize("name", ["reset mid-body", "not HTTP", "gzip bomb", "huge body"])
-async def test_an_error_carries_nothing_that_knows_the_key(
-    transport: HttpTransport, name: str
-) -> None:
+async def test_error_carries_nothing_that_knows_key(transport: HttpTransport, name: str) -> None:
     async with Server(fault=FAULTS[name].fault) as server:
         with pytest.raises(TransportError) as error:
             await transport.send(asks(server.url))

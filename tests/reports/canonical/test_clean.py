@@ -1,7 +1,6 @@
 """What is decoded at once or streamed is what the strict decoder reads, and nothing else."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -128,9 +127,7 @@ ODD = ['"score": null', '"meta": {"a": null}', '"same_family": true', '"human": 
 
 @pytest.mark.parametrize("more", ODD)
 @pytest.mark.parametrize("at", [(0,), (1, 2), (7, 299), range(100, 200), range(300)])
-def test_stretches_with_nulls_and_free_keys_are_read_as_by_the_strict_path(
-    more: str, at: Sequence[int]
-) -> None:
+def test_stretches_with_nulls_and_free_keys_are_read_as_by_strict_path(more: str, at: Any) -> None:
     lines = [PLAIN.replace('"a"', f'"v{place}"') for place in range(300)]
     for place in at:
         lines[place] = lines[place].replace('", "case"', f'", {more}, "case"')

@@ -143,9 +143,7 @@ def test_cases_that_nobody_has_judged_are_still_told_apart() -> None:
         (True, "pass", None),
     ],
 )
-def test_a_decision_beside_a_jury_is_never_dropped(
-    stated: Any, decision: str | None, label: str | None
-) -> None:
+def test_a_decision_beside_a_jury_is_never_dropped(stated: Any, decision: Any, label: Any) -> None:
     jury = [{"name": "a", "pass": True}]
     for key in ("decision", "consensus", "outcome", "final_verdict"):
         body = only({"name": "t", "jurors": jury, key: stated})

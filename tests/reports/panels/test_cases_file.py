@@ -96,9 +96,7 @@ def test_a_caller_s_lone_surrogates_are_texts() -> None:
         ),
     ],
 )
-def test_checks_are_an_object_of_kinds_or_a_list_of_such(
-    checks: Any, expected: tuple[Check, ...]
-) -> None:
+def test_checks_are_an_object_of_kinds_or_a_list_of_such(checks: Any, expected: Any) -> None:
     assert case_from({**LEAST, "checks": checks}).checks == expected
 
 

@@ -275,9 +275,7 @@ grids = st.dictionaries(
 
 @pytest.mark.slow
 @given(grids, st.randoms(use_true_random=False))
-def test_any_grid_comes_back_whatever_the_order_of_its_rows(
-    grid: dict[tuple[str, str], tuple[float | None, str]], chance: Any
-) -> None:
+def test_any_grid_comes_back_whatever_the_order_of_its_rows(grid: Any, chance: Any) -> None:
     rows = [
         [item, judge, "" if score is None else repr(score), reason]
         for (item, judge), (score, reason) in grid.items()
