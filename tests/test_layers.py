@@ -28,6 +28,7 @@ NUMPY = {
     "domain/jury/scores.py",
     "domain/jury/label_rules.py",
     "domain/jury/panels.py",
+    "domain/jury/stopping.py",
     "domain/jury/sheet.py",
     "domain/jury/injection.py",
     "domain/jury/verdicts.py",

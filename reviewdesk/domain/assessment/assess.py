@@ -21,7 +21,6 @@ from reviewdesk.domain.assessment.result import (
 from reviewdesk.domain.jury.family import bias_warning, family, relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import vote_record
-from reviewdesk.domain.jury.panels import sentence
 from reviewdesk.domain.jury.rules import (
     COMPARED,
     R_WG,
@@ -42,6 +41,7 @@ from reviewdesk.domain.jury.scores import (
     trim_of,
     unit_alpha,
 )
+from reviewdesk.domain.jury.stopping import sentence
 from reviewdesk.domain.jury.verdicts import FEW, Verdicts, verdicts_of
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.samples import position_flip

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.assessment.result import Breach, Mismatch
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.label_rules import count_labels, label_vote
-from reviewdesk.domain.jury.panels import FAIL, INCONCLUSIVE, PASS, can_turn
+from reviewdesk.domain.jury.panels import FAIL, INCONCLUSIVE, PASS
 from reviewdesk.domain.jury.rules import (
     ALPHA,
     R_WG,
@@ -23,6 +23,7 @@ from reviewdesk.domain.jury.rules import (
     trim_count,
 )
 from reviewdesk.domain.jury.scores import BAND_OF, LOW
+from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.run.columns import Bools, Ints, rows_of
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF

@@ -8,15 +8,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.jury.label_rules import LabelCount, turning_labels
-from reviewdesk.domain.jury.panels import (
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    Answers,
-    Panels,
-    left_open,
-)
+from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS, Answers, Panels
 from reviewdesk.domain.jury.rules import COMPARED, Reads
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
 from reviewdesk.domain.jury.scores import (
@@ -29,6 +21,7 @@ from reviewdesk.domain.jury.scores import (
     scores_agreement,
 )
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
+from reviewdesk.domain.jury.stopping import left_open
 from reviewdesk.domain.run.columns import Bools, Floats, Ints, rows_of
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, STRATEGY_OF
 from reviewdesk.domain.stats.dense import cases, counted

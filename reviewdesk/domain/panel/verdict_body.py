@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reviewdesk.domain.jury import panels
+from reviewdesk.domain.jury import stopping
 from reviewdesk.domain.jury.rules import STRATEGIES
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
@@ -53,7 +53,7 @@ def verdict_body(
     stopped = found.stopped_early
     decision = found.decision
     cautious = found.rule.used is not None and STRATEGIES[found.rule.used].cautious
-    if cautious and decision is not Decision.ERROR and panels.can_turn(verdict):
+    if cautious and decision is not Decision.ERROR and stopping.can_turn(verdict):
         # A re-run of some jurors does not ask the jurors that the first panel did not need.
         decision = Decision.INCONCLUSIVE
     trim: dict[str, Any] = verdict.body.get("trim") or {}
@@ -90,7 +90,7 @@ def verdict_body(
 
 def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) -> bool:
     body = panel.body(case, jurors)
-    return panels.can_turn(verdict_from_body(body))
+    return stopping.can_turn(verdict_from_body(body))
 
 
 def passes(

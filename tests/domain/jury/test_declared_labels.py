@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from reviewdesk import Panel, UsageError, ballot
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag
-from reviewdesk.domain.jury.panels import reachable
+from reviewdesk.domain.jury.stopping import reachable
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.run.packing import DECISIONS

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.jury.panels import can_turn
 from reviewdesk.domain.jury.rules import STOPPED_EARLY, STRATEGIES
+from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.values import Decision, Regime, Rounding
 from reviewdesk.domain.verdict import Strategy, Verdict, verdict_from_body
 from tests.domain import reference
