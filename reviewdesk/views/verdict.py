@@ -428,7 +428,7 @@ def _remarks(made: Rerun) -> Iterator[Fact]:
     short = outside(made.panel_hash[:16])
     tone = Tone.MUTED
     text: Words = (short, ", as committed before the first request")
-    if not made.plan:
+    if made.filed:
         when = () if made.at is None else (", committed ", moment(made.at), ", as the report says")
         text = (short, *when)
     elif made.kept_its_panel is None:

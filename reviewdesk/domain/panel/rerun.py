@@ -46,6 +46,10 @@ class Rerun(Struct, frozen=True):
     """The event that planned it; 0 if it came with the report."""
 
     @property
+    def filed(self) -> bool:
+        return not self.plan
+
+    @property
     def contract_before(self) -> int | None:
         found = own_facts(self.verdict.body).get("contract_before")
         return found if isinstance(found, int) else None
