@@ -314,15 +314,12 @@ class Asking(Generic[Q]):
 def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> ConsentPlan:
     """Return the hosts of jurors with the calls to each, and which of their keys are missing."""
     there: dict[str, list[tuple[Juror, Endpoint]]] = {}
-    missing: dict[str, None] = {}
-    unpriced: dict[str, None] = {}
     for juror in calls:
         place = endpoint(juror)
-        if juror.price is None:
-            unpriced[juror.model] = None
         there.setdefault(place.host, []).append((juror, place))
-        if (problem := key_problem(place, environment)) is not None:
-            missing[problem.partition(" ")[0]] = None
+    problems = filter(None, (key_problem(endpoint(juror), environment) for juror in calls))
+    missing = dict.fromkeys(text.partition(" ")[0] for text in problems)
+    unpriced = dict.fromkeys(juror.model for juror in calls if juror.price is None)
     found = []
     for name, places in there.items():
         proxy = proxy_for(places[0][1].url)

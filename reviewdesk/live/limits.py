@@ -139,7 +139,7 @@ class _Sent:
 
 
 def _rate_wait(sent: deque[_Sent], juror: Juror, now: float, tokens: int) -> float:
-    """Return the seconds until the juror's rates admit a request; forget those before a minute."""
+    """Return the seconds until a juror's rates admit a request; forget those over a minute old."""
     while sent and sent[0].at <= now - MINUTE:
         sent.popleft()
     free = now

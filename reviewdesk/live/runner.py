@@ -59,21 +59,10 @@ class _Job(Generic[T]):
     state: JurorState
     asking: CallSession
     trying: Trying
+    tokens: int
     due: float = -math.inf
     count: int = 0
     last: Exchange | None = None
-    _tokens: int = -1
-
-    @property
-    def tokens(self) -> int:
-        """A third of the request's bytes, plus the most tokens answered; 0 without a rate."""
-        juror = self.call.juror
-        if juror.tpm is None:
-            return 0
-        if self._tokens < 0:
-            size = len(encoded(payload(self.call, self.state.place)))
-            self._tokens = size // 3 + juror.max_tokens
-        return self._tokens
 
     async def once(self, turn: CallTurn) -> CanonicalBallot | Retry:
         """Send one request; return the ballot, or after how long the call may be tried again."""
@@ -249,7 +238,11 @@ class CallRunner(Generic[T]):
         for owner, call in drawn:
             state = await asking.state(call.juror)
             trying = Trying(asking.deadline(call.juror))
-            job = _Job(next(self._numbers), owner, call, state, asking, trying)
+            tokens = 0
+            if call.juror.tpm is not None:
+                # A third of the request's bytes, plus the most tokens answered.
+                tokens = len(encoded(payload(call, state.place))) // 3 + call.juror.max_tokens
+            job = _Job(next(self._numbers), owner, call, state, asking, trying, tokens)
             self._waiting.setdefault(state, []).append(job)
         await asyncio.sleep(0)  # a long row of cases must not hold up open calls
         return True

@@ -88,7 +88,7 @@ def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
 
 
 def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
-    """Read ``{confidence, correct}`` rows, drawn from a ``frame``; weights need one in all rows."""
+    """Read rows of ``confidence`` and ``correct``; weights count only if every row has one."""
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import read_scores
     from reviewdesk.reports.suites.suite import read_frame

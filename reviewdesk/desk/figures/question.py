@@ -198,7 +198,7 @@ class LiveStrip:
         """The items at the places of the run's draw that were looked up."""
 
     def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
-        """Return a run's figures now, from ``done`` alone if it begins where the last call did."""
+        """Return a run's figures; from ``done`` alone if that begins where the last call ended."""
         # Imported here because it loads numpy, which takes a tenth of a second.
         from reviewdesk.domain.labels import summary
 

@@ -347,7 +347,7 @@ class PreparedTry(Struct, frozen=True):
     def judged(
         self, desk: Desk, journal: DeskJournal, environment: Mapping[str, str]
     ) -> tuple[list[TriedCell], Turnouts]:
-        """Count the items on which each panel is right, by stored replies; the rest are lost."""
+        """Count the items on which each panel is right, by stored replies; one without is lost."""
         turnouts = Turnouts()
         right: dict[bool, list[bool]] = {False: [], True: []}
         stored = store.bodies(desk.conn, self.rows)

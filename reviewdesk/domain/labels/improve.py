@@ -57,7 +57,7 @@ class SplitMade(Struct, frozen=True, tag="split"):
 
 
 class TryBegun(Struct, frozen=True, tag="try"):
-    """A candidate that is tried on ``items``, hashes of contents; to continue, it is repeated."""
+    """A candidate that is tried on ``items``, hashes of contents; to go on repeats the event."""
 
     rubric: str
     name: str

@@ -64,7 +64,7 @@ class PanelPlace(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """US dollars of a case of ``ITEM_BYTES``; ``bribe`` is for the jurors that carry the trim."""
+    """The US dollars of a case of ``ITEM_BYTES``; ``bribe`` buys the jurors that carry the trim."""
 
     worst: float
     typical: float
