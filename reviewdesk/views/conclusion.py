@@ -70,7 +70,7 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     if not design.stands:
         named = named_design(page)
         return _section(f"Not yet: {_WHY_NOT.get(named, DESIGNS[named])}.")
-    if line.n < FEWEST and design is Design.CENSUS:
+    if line.n < FEWEST and _nothing_left(page):
         few = f"{plural(line.n, 'label is', 'labels are')} fewer than the {FEWEST} needed"
         return _section(f"Not yet: every decided verdict has a label, and {few}.")
     if line.n < FEWEST:
@@ -85,6 +85,11 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         page.honest.low,
     )
     return _section(_answer(evidence))
+
+
+def _nothing_left(page: CalibrationPage) -> bool:
+    whole = page.counts.labelled == page.counts.verdicts
+    return whole or page.calibration.design is Design.CENSUS
 
 
 def named_design(page: CalibrationPage) -> Design:
@@ -113,10 +118,10 @@ def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ..
     ]
     if blind:
         return tuple(steps)
-    census = page.calibration.design is Design.CENSUS
-    if page.counts.verdicts < FEWEST or (census and page.calibration.headline.n < FEWEST):
+    few = page.calibration.headline.n < FEWEST
+    if page.counts.verdicts < FEWEST or (few and _nothing_left(page)):
         steps.append(Paragraph("This run alone is too small to show it."))
-    elif page.left and (page.calibration.headline.n < FEWEST or not page.calibration.design.stands):
+    elif page.left and (few or not page.calibration.design.stands):
         rest = page.counts.verdicts > page.counts.labelled + page.left
         text = f"Next: label {plural(page.left, 'more verdict')} in the order of the queue"
         more = ": the flagged ones and a random check. The others need no label"

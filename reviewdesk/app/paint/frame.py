@@ -178,14 +178,17 @@ def figures_line(
     if not given.n or missing:
         text = figures_wait(done, given.n)
         # A number that is cut would be read as a smaller one.
-        return _words_line(text if cell_len(text) < width else text.split(" · ")[-1], width)
+        have, _, more = text.partition(" · ")
+        texts = text, f"{have.partition(' (')[0]} · {more}", more
+        return _words_line(next((one for one in texts if cell_len(one) < width), more), width)
     facts = [("accuracy", found.accuracy)]
     if found.specificity is not None and (found.tn or found.fp):
         facts.append(("false passes", 1 - found.specificity))
     pieces: list[Piece] = [(f" {plural(found.n, 'label')}", Tone.HEAD)]
     for name, value in facts:
         pieces += [(f" · {name} ", Tone.MUTED), (number(value), Tone.TEXT)]
-    whole = line(*pieces, (f" · {words.DESIGNS[design]}", Tone.NOTE))
+    # The draw is unknown to a blind session.
+    whole = line(*pieces, (f" · {words.DESIGNS[design]}" * (not blind), Tone.NOTE))
     return whole if whole.cell_length <= width else cut(line(*pieces), width)
 
 

@@ -336,7 +336,7 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
     return PageForm(pages.__getitem__, 2, turns={"tab": 1})
 
 
-ROWS = 5
+ROWS = 6
 """The number of lines below the field, for completions or an error."""
 
 
@@ -353,8 +353,8 @@ class PromptField(Dialog[FieldInput]):
     low = True
     CSS = """
     PromptField Input { border: none; height: 1; padding: 0; background: $surface; }
-    PromptField #help { height: 5; }
-    PromptField.-short #help { height: 3; }
+    PromptField #help { height: 6; }
+    PromptField.-short.-ruled #help { height: 3; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close"),
@@ -366,6 +366,7 @@ class PromptField(Dialog[FieldInput]):
 
     def __init__(self, form: PromptForm) -> None:
         super().__init__()
+        self.set_class(bool(form.rule), "-ruled")
         self.form = form
         self._past = [*form.past, form.value]
         self._place = len(self._past) - 1
@@ -375,6 +376,8 @@ class PromptField(Dialog[FieldInput]):
         self.about = form.title, form.name, ""
         completes = [("tab", "completes")] if form.complete else []
         recalls = [("↑", "brings back")] if form.past else []
+        if form.complete and not form.past:
+            completes = [("↑ ↓ tab", "choose")]
         self.keys = ("enter", "applies"), *completes, *recalls, ("esc", "closes")
 
     def content(self) -> ComposeResult:
@@ -430,6 +433,10 @@ class PromptField(Dialog[FieldInput]):
         self._put(text[: found.start] + word + text[found.end :], found.start + len(word))
 
     def action_recall(self, by: int) -> None:
+        """Put what was typed before or after into the field; without any, the next completion."""
+        if not self.form.past:
+            self.action_complete(by)
+            return
         self._place = max(0, min(self._place + by, len(self._past) - 1))
         self._cycle = None
         self._put(self._past[self._place], len(self._past[self._place]))
