@@ -7,7 +7,7 @@ from threading import Event
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.core import CALIBRATION, Core
 from reviewdesk.app.controllers.jobs import PREPARING, TRYING
 from reviewdesk.app.controllers.rerun import ask_ceiling, run_until, seldom
 from reviewdesk.app.controllers.state import (
@@ -222,8 +222,12 @@ class ImprovePage:
             text = "stopped; the same try continues later"
             if outcome is not None:
                 verdict, turnouts = outcome
-                text = verdict or f"no result, try it again: {show_line(turnouts.main_loss, 200)}"
-            self.open(1, f"{shown}: {text}")
+                text = verdict or f"no result: {show_line(turnouts.main_loss, 200)}"
+            # Over an item, a dialog would take a key that is meant for the review.
+            if core.where == CALIBRATION:
+                self.open(1, f"{shown}: {text}")
+            else:
+                core.say(f"{shown}: {text}", Tone.NOTE)
 
         what = "a candidate is being tried"
         core.jobs.start(TRYING, work, core.unless(ended), what=what, stop=stop, secret=True)

@@ -71,7 +71,7 @@ UNSAVED = "~"
 """The suffix of a label that waits to be saved."""
 SPELLED = 56
 """The least width of a line that shows the agreement."""
-_NAMES = 26
+_NAMES = 25
 _TITLE = 12
 """The cells of ids in one column, and the least cells of the title of a test."""
 _FLAG = 12
@@ -157,10 +157,10 @@ def _facts(row: QueueRow, width: int, name: str, common: str) -> list[Piece]:
     flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
     column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
     title = room - flags - column - 2
-    # The decision or the band may show a flag; a trimmed dissent shows that votes differ.
+    # The decision or the band may show a flag; two flags show that votes differ.
     said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
     said |= Flag.DERIVED_LOW if low else Flag(0)
-    said |= Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0)
+    said |= Flag.SPLIT if row.flags & (Flag.TRIMMED_DISSENT | Flag.PIVOTAL) else Flag(0)
     shown = flag_names(row.flags & ~said, flags, spelled=wide)
     loud = Tone.WARN if row.flags & LOUD else Tone.MUTED
     if not wide and not low:

@@ -136,8 +136,9 @@ class Turnouts(Struct):
 
     @property
     def main_loss(self) -> str:
-        """The message of the most frequent loss, and how many ballots it took."""
-        kind, count = self.why.most_common(1)[0]
+        """The message of the most frequent loss but a stop, and how many ballots it took."""
+        losses = self.why.most_common()
+        kind, count = next((one for one in losses if "stopped" not in one[0]), losses[0])
         return f"{self.messages[kind]} ({count:,} of {self.ballots:,} ballots)"
 
 

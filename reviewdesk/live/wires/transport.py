@@ -44,10 +44,12 @@ class HttpTransport:
 
     async def send(self, request: Request) -> Response:
         """Send one request and read the whole response; raise TransportError if that failed."""
+        host = "the host"
         try:
             sent = httpx.Request(
                 request.method, request.url, headers=request.headers, content=request.body
             )
+            host = sent.url.netloc.decode()
             place = sent.url.scheme, sent.url.host, sent.url.port
             idle = self._idle.setdefault(place, [])
             if not idle:
@@ -70,7 +72,7 @@ class HttpTransport:
         except TransportError:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary: a failed call is a ballot
-            failed = _told(error)
+            failed = _told(error, host)
         # Raised outside, so that no exception that holds the request's headers is its context.
         raise failed
 
@@ -127,17 +129,17 @@ async def _answer(connection: httpx.AsyncHTTPTransport, sent: httpx.Request, mos
 
 _TOLD = (
     (ssl.SSLError, "tls", "the connection cannot be made secure"),
-    (socket.gaierror, "dns", "the host's name is not known"),
+    (socket.gaierror, "dns", "the name of {host} is not known"),
     (httpx.ProxyError, "proxy", "the proxy does not let the request through"),
     (httpx.TimeoutException, "timeout", "the network gave up waiting"),
-    (httpx.ConnectError, "connection", "the host does not accept the connection"),
+    (httpx.ConnectError, "connection", "{host} does not accept the connection"),
     (httpx.NetworkError, "reset", "the connection broke before the answer was complete"),
-    (httpx.RemoteProtocolError, "protocol", "the host does not answer in HTTP"),
+    (httpx.RemoteProtocolError, "protocol", "{host} does not answer in HTTP"),
 )
 """The message for each error; the first two also count as a cause."""
 
 
-def _told(error: Exception) -> TransportError:
+def _told(error: Exception, host: str) -> TransportError:
     causes: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in causes:
@@ -147,5 +149,5 @@ def _told(error: Exception) -> TransportError:
         return TransportError("reset", "the connection broke before the answer was complete")
     for place, (kind, name, text) in enumerate(_TOLD):
         if any(isinstance(one, kind) for one in (causes if place < 2 else [error])):
-            return TransportError(name, text)
+            return TransportError(name, text.format(host=host))
     return TransportError("request", f"the request cannot be sent ({type(error).__name__})")
