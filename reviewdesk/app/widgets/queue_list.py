@@ -108,11 +108,19 @@ def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
 
 
 def queue_line(
-    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False, common: str = ""
+    row: QueueRow,
+    width: int,
+    *,
+    current: bool,
+    blind: bool,
+    chosen: bool = False,
+    common: str = "",
+    longest: int = _NAMES,
 ) -> Content:
     """Return a verdict's line; a blind session shows only id, test and label.
 
-    An id that is cut loses the start that it has in ``common`` with the others first.
+    An id that is cut loses the start that it has in ``common`` with the others first; ``longest``
+    is the width of the longest id.
     """
     mark, ink = label_mark(row)
     # What others wrote may give away what they think of the item.
@@ -124,8 +132,10 @@ def queue_line(
         (pad(mark, 3), ink),
     ]
     name = Tone.STRONG if current else Tone.TEXT
-    facts = _names if blind else _facts
-    more = facts(row, width - 6 * blind, name, common)
+    if blind:
+        more = _names(row, width - 6, name, common)
+    else:
+        more = _facts(row, width, name, common, longest)
     return cut(line(*pieces, *more), width)
 
 
@@ -136,12 +146,8 @@ def _id(row: QueueRow, width: int, common: str) -> str:
     return clip_middle(name, width)
 
 
-def _facts(row: QueueRow, width: int, name: str, common: str) -> list[Piece]:
-    """Return decision, id, agreement, flags and test.
-
-    A narrow line leaves out the test and shows the agreement only if it is low. Ids and flags
-    share the room, each in a separate column.
-    """
+def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> list[Piece]:
+    """Return decision, id, agreement, flags and test; a narrow line tells low agreement alone."""
     word, ink = DECISIONS[row.decision]
     wide = width >= SPELLED
     room = width - 12
@@ -154,8 +160,10 @@ def _facts(row: QueueRow, width: int, name: str, common: str) -> list[Piece]:
         tone = Tone.MUTED if band is None else _BANDS[band]
         agreement = [(f"{figure:>5}", Tone.TEXT), (f" {band or '':<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1
-    flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
-    column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
+    if longest > room - _FLAG and common:
+        longest += 1 - cells(common)
+    flags = min(_FLAGS, max(_FLAG, room - longest))
+    column = min(longest, room - flags)
     title = room - flags - column - 2
     # The decision or the band may show a flag; two flags show that votes differ.
     said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
@@ -163,11 +171,6 @@ def _facts(row: QueueRow, width: int, name: str, common: str) -> list[Piece]:
     said |= Flag.SPLIT if row.flags & (Flag.TRIMMED_DISSENT | Flag.PIVOTAL) else Flag(0)
     shown = flag_names(row.flags & ~said, flags, spelled=wide)
     loud = Tone.WARN if row.flags & LOUD else Tone.MUTED
-    if not wide and not low:
-        # An id takes the cells that the line's agreement and flags leave.
-        agreement = []
-        flags = cells(shown)
-        column = room + 4 - flags
     found = [
         (pad(word, 6), ink),
         (pad(_id(row, column, common), column + 1), name),
@@ -292,7 +295,8 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._strips: LRUCache[tuple[QueueRow, int, bool, bool], Strip] = LRUCache(512)
         self._failed = False
         self._common = ""
-        """The start that the ids of the rows that were read first have in common."""
+        self._longest = 0
+        """The start that the ids of the first rows have in common, and the longest one's width."""
 
     def fill(self, keys: "array[int]", *, blind: bool) -> None:
         if keys is self._keys and blind is self._blind:
@@ -373,6 +377,7 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             if not self._pages:
                 shared = commonprefix([inline(row.id) for row in page])  # noqa: RUF071  (no paths)
                 self._common = shared[: len(shared) - len(_PARTS.split(shared)[-1])]
+                self._longest = max((cells(inline(row.id)) for row in page), default=0)
             self._pages[number] = page
         place = index - number * PAGE
         return page[place] if place < len(page) else None
@@ -395,7 +400,13 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             if self.get_component_styles("queue--cursor").text_style.reverse:
                 under += Style(reverse=True)
         content = queue_line(
-            row, room, current=current, blind=self._blind, chosen=chosen, common=self._common
+            row,
+            room,
+            current=current,
+            blind=self._blind,
+            chosen=chosen,
+            common=self._common,
+            longest=self._longest,
         )
         strip = self._strips[row, width, current, chosen] = to_strip(self, content, width, under)
         # More rows are fetched than are on screen; what was not drawn was not seen.

@@ -138,7 +138,7 @@ class Turnouts(Struct):
     def main_loss(self) -> str:
         """The message of the most frequent loss but a stop, and how many ballots it took."""
         losses = self.why.most_common()
-        kind, count = next((one for one in losses if "stopped" not in one[0]), losses[0])
+        kind, count = next((one for one in losses if one[0] != "stopped"), losses[0])
         return f"{self.messages[kind]} ({count:,} of {self.ballots:,} ballots)"
 
 
