@@ -17,7 +17,7 @@ from agreement import panels
 from coverage import Drawn, Run
 from msgspec.structs import replace
 
-from reviewdesk.domain.jurors.strata import juror_rates
+from reviewdesk.domain.jurors.votes import juror_rates
 from reviewdesk.domain.labels.team import Labels, RatedStratum, second_opinions, sensitivity
 from reviewdesk.domain.run.packing import DECISIONS
 from reviewdesk.domain.stats.figures import Part

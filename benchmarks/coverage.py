@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.jurors.strata import Labels, compare, voted
+from reviewdesk.domain.jurors.votes import Labels, compare, voted
 from reviewdesk.domain.labels.draw import draw
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures, stratum
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk.live.batch import Order
+from reviewdesk.desk.live.judge import Order
 from reviewdesk.domain.panel.asking import ConsentPlan, Listener
 from reviewdesk.live.limits import World
 from reviewdesk.live.records import Clock as LiveClock

@@ -24,7 +24,7 @@ NUMPY = {
     "domain/jurors/bias.py",
     "domain/jurors/drift.py",
     "domain/jurors/panels.py",
-    "domain/jurors/strata.py",
+    "domain/jurors/votes.py",
     "domain/jury/scores.py",
     "domain/jury/label_rules.py",
     "domain/jury/panels.py",

@@ -41,7 +41,7 @@ from reviewdesk.views.words import money
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.live.batch import Order
+    from reviewdesk.desk.live.judge import Order
     from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
     from reviewdesk.domain.panel.asking import Allowance, BatchSummary, ConsentPlan
     from reviewdesk.domain.panel.rerun import RerunSummary
@@ -263,12 +263,12 @@ def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> Non
     """
     settings = current_settings()  # they may name the keys
     stdin = sys.stdin.buffer if cases == "-" else None
-    from reviewdesk.desk.live.batch import Order
+    from reviewdesk.desk.live.judge import Order
 
     named = desk_path() if settings.source("desk") == "--desk" else None
     order = Order(cases=cases, report=report or "", desk=named, **given)
     if dry_run:
-        from reviewdesk.desk.live.batch import preview
+        from reviewdesk.desk.live.judge import preview
         from reviewdesk.views.panel import hosts
 
         plan, sent = preview(order, stdin=stdin)
@@ -282,7 +282,7 @@ def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> Non
 
 
 def _judge(order: Order, stdin: BinaryIO | None) -> None:
-    from reviewdesk.desk.live.batch import CallsPendingError, judge_cases
+    from reviewdesk.desk.live.judge import CallsPendingError, judge_cases
     from reviewdesk.domain.panel.asking import Listener
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import consent

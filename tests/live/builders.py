@@ -11,7 +11,7 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import render
 from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import TransportError
-from reviewdesk.live.batch import Unstored
+from reviewdesk.live.asking import Unstored
 from reviewdesk.live.limits import CallSession, Meter, RunLimits, World
 from reviewdesk.live.records import Call, Clock, Exchange, Keep, Request, Response, Transport
 from reviewdesk.live.runner import CallRunner

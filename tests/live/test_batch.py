@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch import PendingCase, judge_cases
+from reviewdesk.desk.live.judge import PendingCase, judge_cases
 from reviewdesk.domain.panel.asking import ConsentPlan, Host, Listener
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.errors import Cancelled, CeilingError, TransportError
-from reviewdesk.live.batch import Asking, CaseCalls, Unstored, plan
+from reviewdesk.live.asking import Asking, CaseCalls, Unstored, plan
 from reviewdesk.live.limits import Meter, RunLimits, booked, worst
 from reviewdesk.live.records import Exchange, Response
 from reviewdesk.live.wires.endpoints import address_text, endpoint, proxy_for

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.domain.panel.asking import Allowance, ModelPause
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.verdict import Status

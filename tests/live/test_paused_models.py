@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from reviewdesk import Juror, Panel
 from reviewdesk.cli.plain import section_text
-from reviewdesk.desk.live.batch import PendingCase, judge_cases
+from reviewdesk.desk.live.judge import PendingCase, judge_cases
 from reviewdesk.domain.panel.asking import (
     BatchSummary,
     ConsentPlan,
@@ -28,7 +28,7 @@ from reviewdesk.domain.panel.asking import (
 )
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.errors import Cancelled
-from reviewdesk.live.batch import Asking, CaseCalls, Unstored
+from reviewdesk.live.asking import Asking, CaseCalls, Unstored
 from reviewdesk.live.limits import MINUTE, Meter, ModelLimits, RunLimits, World
 from reviewdesk.live.records import Call, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope

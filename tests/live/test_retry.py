@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.cli.plain import section_text
-from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.domain.panel.asking import STOPPED, BatchSummary, Listener
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError

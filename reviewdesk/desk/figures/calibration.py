@@ -51,20 +51,20 @@ def panels(desk: Desk, run: Run) -> Columns:
 
 def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
     """Return the verdicts of a run that people labelled pass or fail, and whether it was a pass."""
-    from reviewdesk.domain.jurors import strata
+    from reviewdesk.domain.jurors import votes
 
     of = queue.span(desk.conn, run.key)
     marks = told_marks(desk, of, desk.apart.now if desk.double else NOT_WITHHELD)
-    return strata.labelled_columns(panels(desk, run), marks)
+    return votes.labelled_columns(panels(desk, run), marks)
 
 
 def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
-    from reviewdesk.domain.jurors import strata
+    from reviewdesk.domain.jurors import votes
 
     if run.whole != run.verdicts:
         return ()
     found, deserved = labelled_ballots(desk, run)
-    return strata.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
+    return votes.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
 
 
 def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:

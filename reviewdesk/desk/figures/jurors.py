@@ -19,7 +19,7 @@ from reviewdesk.desk.figures.calibration import (
 from reviewdesk.domain.jurors.bias import BiasProbe, length_probe, position_probe
 from reviewdesk.domain.jurors.facts import JurorCounts, JurorFacts, JurorsPage, suggested_weights
 from reviewdesk.domain.jurors.panels import CommonItems, PanelComparison, compare_panels
-from reviewdesk.domain.jurors.strata import Labels
+from reviewdesk.domain.jurors.votes import Labels
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.run.volatility import (
@@ -68,7 +68,7 @@ def _run_labels(desk: Desk, run: Run) -> Labels:
 
 def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     """Compute the jurors page of a run; ``worth`` tries every smaller panel, in seconds."""
-    from reviewdesk.domain.jurors import drift, strata
+    from reviewdesk.domain.jurors import drift, votes
     from reviewdesk.domain.jurors.panels import worth as panel_worth
     from reviewdesk.domain.stats.dense import counted
 
@@ -83,13 +83,13 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     with reading(desk.conn):
         labels = _run_labels(desk, run)
         voted, deserved = labelled_ballots(desk, run)
-        each = strata.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
-        several = (counted(strata.dissents(now)) > 1).nonzero()[0]
+        each = votes.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
+        several = (counted(votes.dissents(now)) > 1).nonzero()[0]
         trims = {
             int(several[place]): seats
             for place, seats in stated_trims(desk, now.key[several].tolist()).items()
         }
-        drawn, contest = strata.juror_rates(now, labels, strata.lone_dissents(now, trims))
+        drawn, contest = votes.juror_rates(now, labels, votes.lone_dissents(now, trims))
         failed = now.key[now.failed.any(axis=0)].tolist()
         seats = drift.seats(now, figures.unparsed(desk.conn, failed))
         keys, repeated = figures.moving(desk.conn, run.key, 20)
@@ -98,10 +98,10 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         cases = [case for case in every if case]
         alarms = [one.drift.alarm for one in offsets.values() if one.drift]
         ids = figures.ids(desk.conn, [key for key in alarms if key is not None])
-        firsts = strata.first_seats(now)
+        firsts = votes.first_seats(now)
         models = figures.juror_models(desk.conn, [key for key, _ in firsts.values()])
     cases.sort(key=lambda case: (-case.sd, -case.swing, case.key))
-    kappas = strata.kappas(now, labels, (voted.key - now.key[:1]).tolist())
+    kappas = votes.kappas(now, labels, (voted.key - now.key[:1]).tolist())
     selected = {name for name, one in seats.items() if one.not_asked}
     weights, mean = suggested_weights(
         [(None, 0.0) if name in selected else kappas[name] for name in seats]
@@ -130,7 +130,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         repeated=repeated,
         ids=ids,
         models={name: models[place] for name, place in firsts.items()},
-        pairs=strata.pairs(now),
+        pairs=votes.pairs(now),
         worth=panel_worth(now, labels, costs) if worth else None,
         earlier=over_runs(desk).get(run.key, AgainstEarlier()),
     )

@@ -83,7 +83,7 @@ def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
     """Return the items of a question about jurors, read once; ``None`` if it is about the panel."""
     if not asked.of:
         return None
-    from reviewdesk.domain.jurors.strata import question_items
+    from reviewdesk.domain.jurors.votes import question_items
 
     if run.whole != run.verdicts:
         raise ValueError("an archive has too few of its ballots")

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import write
 from reviewdesk.desk.improve.split import record, split_labels
-from reviewdesk.desk.live.batch import PendingCase, committed_panel
 from reviewdesk.desk.live.journal import DeskJournal, agreed_facts, fingerprint
+from reviewdesk.desk.live.judge import PendingCase, committed_panel
 from reviewdesk.domain.labels.improve import (
     LabelledCase,
     PanelAdopted,
@@ -47,7 +47,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict
 from reviewdesk.errors import UsageError
-from reviewdesk.live.batch import Asking, Survey, replied
+from reviewdesk.live.asking import Asking, Survey, replied
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter, RunLimits, World
 from reviewdesk.reports.bytes.source import Source

@@ -201,7 +201,7 @@ class Panel(PanelSpec):
             NoJurorsError: no juror answered, and an ``aggregate`` has nothing to count.
             CeilingError: the next call might exceed the ceiling.
         """
-        from reviewdesk.desk.live.batch import BatchRun, Cases, Order
+        from reviewdesk.desk.live.judge import BatchRun, Cases, Order
         from reviewdesk.domain.panel.asking import Listener
         from reviewdesk.live.limits import SystemClock, World
         from reviewdesk.live.wires.transport import HttpTransport

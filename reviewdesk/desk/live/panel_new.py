@@ -34,7 +34,7 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.live.batch import plan
+from reviewdesk.live.asking import plan
 from reviewdesk.live.keys import PROCESS, is_malformed, key_problem
 from reviewdesk.live.records import Transport, calls_for
 from reviewdesk.live.wires.endpoints import endpoint

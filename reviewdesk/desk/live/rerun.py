@@ -35,8 +35,8 @@ from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
-from reviewdesk.live.batch import Asking, CaseCalls, Survey
-from reviewdesk.live.batch import payloads as sent
+from reviewdesk.live.asking import Asking, CaseCalls, Survey
+from reviewdesk.live.asking import payloads as sent
 from reviewdesk.live.keys import PROCESS, redactor
 from reviewdesk.live.limits import Meter, RunLimits, World
 from reviewdesk.live.records import Call, calls_for

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.facts import Added, Difference, PanelWorth, SubPanel, design
-from reviewdesk.domain.jurors.strata import Labels, compare, panel_votes, voted, votes_of
+from reviewdesk.domain.jurors.votes import Labels, compare, panel_votes, voted, votes_of
 from reviewdesk.domain.jury.panels import Panels, without
 from reviewdesk.domain.query.filter import condition
 from reviewdesk.domain.records import Design, Truth

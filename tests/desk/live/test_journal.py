@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.live import journal
-from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.desk.review.items import is_held, unfinished
 from reviewdesk.domain.panel.asking import Listener
 from reviewdesk.errors import CeilingError, DeskError, JournalError

@@ -21,7 +21,7 @@ from reviewdesk import (
     ballot,
     with_prompt,
 )
-from reviewdesk.desk.live.batch import judge_cases, preview
+from reviewdesk.desk.live.judge import judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.asking import LiveProgress

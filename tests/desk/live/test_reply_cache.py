@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch import Order, judge_cases
+from reviewdesk.desk.live.judge import Order, judge_cases
 from reviewdesk.domain.panel.asking import Listener
 from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Response

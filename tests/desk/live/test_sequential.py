@@ -11,7 +11,7 @@ from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.export.report import report as report_of
 from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.desk.live.panel import Panel
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch import CallsPendingError, judge_cases
+from reviewdesk.desk.live.judge import CallsPendingError, judge_cases
 from reviewdesk.domain.panel.asking import BatchSummary, Listener
 from reviewdesk.errors import UsageError
 from reviewdesk.live.limits import World

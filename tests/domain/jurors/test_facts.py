@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jurors import strata
+from reviewdesk.domain.jurors import votes
 from reviewdesk.domain.jurors.facts import (
     Alike,
     JurorCounts,
@@ -22,7 +22,7 @@ from reviewdesk.domain.jurors.facts import (
     suggested_weights,
     trim_named,
 )
-from reviewdesk.domain.jurors.strata import juror_counts, pairs
+from reviewdesk.domain.jurors.votes import juror_counts, pairs
 from reviewdesk.domain.labels.sampling import TENTATIVE, UNSEEN
 from reviewdesk.domain.run.packing import code_of
 from reviewdesk.domain.run.volatility import volatile
@@ -189,7 +189,7 @@ def test_only_pass_and_fail_labels_are_counted() -> None:
     verdicts = [read(body()) for _ in range(5)]
     run = columns((i, one) for i, one in enumerate(verdicts))
     # None, pass, a tentative fail, unsure, a pass whose response was not on screen.
-    found, deserved = strata.labelled_columns(run, bytearray([0, 1, 2 | TENTATIVE, 3, 1 | UNSEEN]))
+    found, deserved = votes.labelled_columns(run, bytearray([0, 1, 2 | TENTATIVE, 3, 1 | UNSEEN]))
     assert (found.key.tolist(), deserved.tolist()) == ([1, 2, 4], [True, False, True])
 
 

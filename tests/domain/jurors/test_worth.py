@@ -20,7 +20,7 @@ from reviewdesk.domain.jurors.panels import (
     panel_drills,
     worth,
 )
-from reviewdesk.domain.jurors.strata import Labels
+from reviewdesk.domain.jurors.votes import Labels
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.figures import Estimate

@@ -12,7 +12,7 @@ from reviewdesk.domain.panel.juror import Juror, Price, Wire
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.batch import hosts
+from reviewdesk.live.asking import hosts
 from reviewdesk.live.keys import Key, key_problem
 from reviewdesk.live.limits import worst
 from reviewdesk.live.records import Response, calls_for

@@ -40,7 +40,7 @@ from reviewdesk.domain.verdict import (
 )
 from reviewdesk.errors import Cancelled, PanelError, ReviewDeskError, TransportError, UsageError
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import (
+from reviewdesk.live.asking import (
     Asking,
     CaseCalls,
     ReplyCache,

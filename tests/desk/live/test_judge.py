@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
-from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.asking import Allowance, Listener

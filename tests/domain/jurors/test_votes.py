@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jurors.facts import Apart, confusion, design, paired
-from reviewdesk.domain.jurors.strata import (
+from reviewdesk.domain.jurors.votes import (
     Labels,
     compare,
     first_seats,
