@@ -162,7 +162,7 @@ def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> l
     room -= sum(cells(text) for text, _ in agreement) + 1
     if longest > room - _FLAG and common:
         longest += 1 - cells(common)
-    flags = min(_FLAGS, max(_FLAG, room - longest))
+    flags = min(_FLAGS, max(_FLAG, room - (min(longest, _NAMES) if wide else longest)))
     column = min(longest, room - flags)
     title = room - flags - column - 2
     # The decision or the band may show a flag; two flags show that votes differ.
@@ -296,7 +296,7 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._failed = False
         self._common = ""
         self._longest = 0
-        """The start that the ids of the first rows have in common, and the longest one's width."""
+        """The start that the first ids have in common, and the width of the longest one so far."""
 
     def fill(self, keys: "array[int]", *, blind: bool) -> None:
         if keys is self._keys and blind is self._blind:
@@ -377,8 +377,12 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             if not self._pages:
                 shared = commonprefix([inline(row.id) for row in page])  # noqa: RUF071  (no paths)
                 self._common = shared[: len(shared) - len(_PARTS.split(shared)[-1])]
-                self._longest = max((cells(inline(row.id)) for row in page), default=0)
             self._pages[number] = page
+            longest = max((cells(inline(row.id)) for row in page), default=0)
+            if longest > self._longest:
+                self._longest = longest
+                self._strips.clear()
+                self.refresh()
         place = index - number * PAGE
         return page[place] if place < len(page) else None
 
