@@ -39,8 +39,7 @@ def panel(samples: Path) -> rd.Assessment:
 
 async def ask(asked: rd.Panel) -> rd.LiveVerdict:
     """Ask a panel about a case."""
-    case = rd.Case("a", "out", checks=(rd.Check("contains", "out"),))
-    return await asked.judge(case)
+    return await asked.judge(rd.Case("a", "out", checks=(rd.Check("contains", "out"),)))
 
 
 def refusal(samples: Path, desk: Path) -> str:

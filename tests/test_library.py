@@ -428,8 +428,7 @@ def test_a_name_that_has_moved_is_found_with_a_warning() -> None:
 
 @pytest.mark.parametrize("name", sorted(NAMES | set(stats.__all__) - {"STRATEGIES"}))
 def test_each_name_says_what_it_is(name: str) -> None:
-    found = getattr(reviewdesk if name in NAMES else stats, name)
-    doc = inspect.getdoc(found) or ""
+    doc = inspect.getdoc(getattr(reviewdesk if name in NAMES else stats, name)) or ""
     # A dataclass without words of its own is described by its signature.
     assert doc
     assert not doc.startswith(f"{name}(")

@@ -142,8 +142,7 @@ def test_the_labels_of_a_suite_judge_the_report_that_the_test_made(folder: pytes
 
 def test_a_loaded_run_and_labels_that_are_no_proof(folder: pytest.Pytester) -> None:
     with closing(open_desk(folder.path / "desk.db")) as desk:
-        loaded = desk.load(source(report(CALM, SPLIT))).run
-        desk.label(desk.find(loaded, "split"), Truth.PASS)
+        desk.label(desk.find(desk.load(source(report(CALM, SPLIT))).run, "split"), Truth.PASS)
     text = b"calibration: [{name: n, run: run, expect: [{target: n, matcher: {exact: 1}}]}]"
     write(folder, text)
     run(folder).assert_outcomes(passed=1)

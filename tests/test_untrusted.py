@@ -120,8 +120,7 @@ def test_labels(call: Call, tmp_path: Path) -> None:
     for kind in ("mcptest", "full"):
         for line in call("labels", "export", "--format", kind)[0].splitlines():
             json.loads(line)
-    table = call("labels", "export", "--format", "csv")[0].splitlines()
-    assert len(table) == 1 + 2 * len(IDS)
+    assert len(call("labels", "export", "--format", "csv")[0].splitlines()) == 1 + 2 * len(IDS)
     out = tmp_path / "full.jsonl"
     call("labels", "export", "--format", "full", "-o", out)
     call("labels", "import", out)

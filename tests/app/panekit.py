@@ -49,8 +49,7 @@ class DrawnPane:
     @property
     def drawn(self) -> tuple[ItemLayout, range, int, int]:
         """What the pane shows, as the widget reports it."""
-        rows = range(self.top, self.top + self.height)
-        return self.layout, rows, self.top, self.height
+        return self.layout, range(self.top, self.top + self.height), self.top, self.height
 
 
 def item_lines(

@@ -276,8 +276,7 @@ class Review:
 def reviewing(path: Path, count: int = 6, **more: Any) -> Iterator[Review]:
     """A review of a run of ``count`` small verdicts."""
     desk, run = open_run(path / "d.db", report([verdict(i) for i in range(1, count + 1)]))
-    review = Review(desk, run, **more)
-    yield review
+    yield Review(desk, run, **more)
     desk.close()
 
 

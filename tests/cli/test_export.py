@@ -102,8 +102,7 @@ def test_the_terminal_gets_what_the_file_gets(cli: Cli, tmp_path: Path, write: W
     done = cli("export", "report")
     assert done.out == (tmp_path / "out.json").read_text(encoding="utf-8")
     assert controls(done.out) == set()
-    found = json.loads(done.out)["verdicts"]
-    assert found[0]["output"] == NASTY
+    assert json.loads(done.out)["verdicts"][0]["output"] == NASTY
 
 
 def test_what_a_person_filled_in_is_theirs(cli: Cli, tmp_path: Path, write: Write) -> None:

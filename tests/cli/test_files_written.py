@@ -65,8 +65,7 @@ def test_a_desk_and_its_copies_are_private_until_they_are_shared(
     assert _mode(tmp_path / "one") == 0o600
     import grp
 
-    group = grp.getgrgid(os.getegid()).gr_name
-    assert desk("desk", "share", "--group", group).code == 0
+    assert desk("desk", "share", "--group", grp.getgrgid(os.getegid()).gr_name).code == 0
     assert (_mode(desk_path), bool(desk_path.parent.stat().st_mode & stat.S_ISGID)) == (0o660, True)
     desk("desk", "backup", tmp_path / "two")
     assert _mode(tmp_path / "two") == 0o660
@@ -108,8 +107,7 @@ def test_a_damaged_desk_is_repaired_and_put_in_its_place(
     assert "backup     none yet" in cli("desk", "info").out
     data = desk_path.read_bytes()
     desk_path.write_bytes(bytes(100) + data[100:])
-    refused = cli("desk", "verify")
-    assert refused.code == 2
+    assert cli("desk", "verify").code == 2
     found = cli("desk", "repair")
     new = desk_path.with_name("desk-repaired.db")
     assert (found.code, found.out) == (
@@ -148,6 +146,5 @@ def test_repair_and_restore_refuse_in_a_sentence(
         assert "is the desk itself" in cli("desk", "repair", "--force", "-o", own).err
         assert "is the desk itself" in cli("desk", "backup", own).err
         assert "is the desk itself" in cli("archive", more, "--force", "-o", own).err
-    no_desk = write("text.db", b"no desk" * 30)
-    assert "not a desk file" in cli("desk", "restore", no_desk).err
+    assert "not a desk file" in cli("desk", "restore", write("text.db", b"no desk" * 30)).err
     assert cli("desk", "restore", tmp_path / "nothing").code == 2

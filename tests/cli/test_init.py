@@ -70,8 +70,7 @@ def test_the_workflow_runs_the_action_of_this_version(cli: Cli, folder: Path) ->
     copied(folder, "code-review.json")
     (folder / "code-review.json").rename(folder / 'of "today" ü\u0085.json')
     assert cli("init", "--yes", 'of "today" ü\u0085.json').code == 0
-    made = parsed(folder / ALL[0])
-    checkout, gate = made["jobs"]["gate"]["steps"]
+    checkout, gate = parsed(folder / ALL[0])["jobs"]["gate"]["steps"]
     action = parsed(ROOT / ".github/actions/gate/action.yml")
     assert gate["uses"] == f"{REPOSITORY}/.github/actions/gate@v{__version__}"
     assert gate["with"].keys() <= action["inputs"].keys()

@@ -54,8 +54,7 @@ def test_a_report_from_a_pipe(desk: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_a_terminal_that_cannot_show_everything(desk: Path, encoding: str) -> None:
-    body = verdict("返却", case={"test": "⏎ ligne é"})
-    start(desk, "ingest", "-", stdin=report(body))
+    start(desk, "ingest", "-", stdin=report(verdict("返却", case={"test": "⏎ ligne é"})))
     done = program(desk, "queue", env={**environment(desk), "PYTHONIOENCODING": encoding})
     assert done.returncode == 0, done.stderr
     assert b"\\u8fd4\\u5374" in done.stdout

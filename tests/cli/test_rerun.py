@@ -91,8 +91,7 @@ async def test_the_ceiling_is_1_and_a_resume_goes_on(panel_cli: Cli, tmp_path: P
         done = await asked(panel_cli, "--filter", "", "--panel", path, "--yes", *limit)
         assert (done.code, done.out) == (1, "")
         assert "stopped before the ceiling of $4" in done.lines[-1]
-        count = len(server.calls)
-        assert 0 < count < 100
+        assert 0 < len(server.calls) < 100
         done = await asked(panel_cli, "--resume", "--yes", "--json")
         assert (done.code, len(server.calls)) == (0, 100)
         done = await asked(panel_cli, "--resume", "--yes")
@@ -172,8 +171,7 @@ async def test_no_key_typed_before_question_counts(room: Room, command: Any, ear
 @pytest.mark.slow
 async def test_rerun_sends_once_it_is_told_to(room: Room) -> None:
     async with Server() as server:
-        asked = rerun(room, server.url)
-        code, _ = await at_a_terminal(asked, room.folder / "desk.db", b"y")
+        code, _ = await at_a_terminal(rerun(room, server.url), room.folder / "desk.db", b"y")
         assert (code, len(server.calls)) == (0, 5)
 
 

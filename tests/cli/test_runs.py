@@ -142,6 +142,5 @@ def test_runs_are_set_against_earlier_ones_of_the_same_jurors(cli: Cli, write: W
     assert "with 0 labels nobody knows if accuracy rose too" in out
     listed = cli("runs", "--json").json
     assert [one["over_runs"]["swings"] for one in listed] == [None] * 4 + ["safe"]
-    found = cli("calibrate", "--jurors", "--json").json
-    assert found["over_runs"] == listed[-1]["over_runs"]
+    assert cli("calibrate", "--jurors", "--json").json["over_runs"] == listed[-1]["over_runs"]
     assert "OVER RUNS" in cli("calibrate", "--jurors").out

@@ -106,8 +106,7 @@ def test_a_kept_filter_or_order_that_cannot_be_asked_is_dropped(
 
 
 def test_the_help_of_the_queue_says_how_words_are_put_together(cli: Cli) -> None:
-    said = " ".join(cli("queue", "--help").out.split())
-    assert f"{RULE}. {EXAMPLE} keeps" in said
+    assert f"{RULE}. {EXAMPLE} keeps" in " ".join(cli("queue", "--help").out.split())
 
 
 def test_groups_are_asked_for_and_pointed_at(loaded: Cli) -> None:

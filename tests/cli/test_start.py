@@ -26,8 +26,7 @@ def test_without_a_command_it_proposes_what_fits(cli: Cli, folder: Path, desk_pa
     (folder / "of today.json").unlink()
     assert commands(cli().out) == ["reviewdesk open"]
     assert "continues code-review: 0 of 10 labelled" in cli().out
-    first = cli("queue", "--json").json[0]["id"]
-    cli("label", first, "pass")
+    cli("label", cli("queue", "--json").json[0]["id"], "pass")
     done = cli()
     assert (done.code, done.err) == (0, "")
     assert commands(done.out) == ["reviewdesk open", "reviewdesk calibrate"]

@@ -137,8 +137,7 @@ def test_what_click_quotes_is_harmless(cli: Cli) -> None:
 
 
 def test_open_off_a_terminal_prints_the_queue(cli: Cli) -> None:
-    sample = SAMPLES / "support-bot.jsonl"
-    opened = cli("open", sample)
+    opened = cli("open", SAMPLES / "support-bot.jsonl")
     assert opened.code == 0
     queue = cli("queue")
     assert opened.out == queue.out
@@ -147,8 +146,7 @@ def test_open_off_a_terminal_prints_the_queue(cli: Cli) -> None:
 
 
 def test_open_takes_filter_order_and_blindness(cli: Cli) -> None:
-    sample = SAMPLES / "support-bot.jsonl"
-    done = cli("open", sample, "--filter", "esc", "--order=-score")
+    done = cli("open", SAMPLES / "support-bot.jsonl", "--filter", "esc", "--order=-score")
     assert done.out == cli("queue", "--filter", "esc", "--order", "-score").out
     assert 1 < len(done.out.splitlines()) < 30
     blind = cli("open", "--blind")

@@ -56,8 +56,7 @@ def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
     with tempfile.TemporaryDirectory() as made:
         folder, path = Path(made), Path(made) / "desk.db"
         with closing(open_desk(path)) as writable:
-            loaded = load(writable, numbered(6))
-            writable.label(writable.find(loaded, "v1"), Truth.PASS)
+            writable.label(writable.find(load(writable, numbered(6)), "v1"), Truth.PASS)
         path.chmod(0o644 if request.param == "folder" else 0o444)
         folder.chmod(0o777 if request.param == "file" else 0o555)
         with without_rights():

@@ -114,8 +114,7 @@ def test_without_the_first_page_the_log_is_there(tmp_path: Path, whole: bytes) -
 
 def test_a_lost_root_of_the_log_costs_no_event(tmp_path: Path, whole: bytes) -> None:
     (tmp_path / "desk.db").write_bytes(whole)
-    root = roots(tmp_path / "desk.db")["label_events"]
-    found = repaired(tmp_path, without(whole, root))
+    found = repaired(tmp_path, without(whole, roots(tmp_path / "desk.db")["label_events"]))
     assert (found.lost, found.events) == ((), EVENTS)
 
 
@@ -123,8 +122,7 @@ def test_labels_behind_a_lost_page_go_into_a_labels_file(tmp_path: Path, whole: 
     (tmp_path / "desk.db").write_bytes(whole)
     with closing(open_desk(tmp_path / "desk.db")) as desk:
         event = desk.conn.execute("SELECT hash FROM label_events WHERE key = 150").fetchone()[0]
-    page = leaves(whole, event.encode())[0]
-    found = repaired(tmp_path, without(whole, page))
+    found = repaired(tmp_path, without(whole, leaves(whole, event.encode())[0]))
     (ann,) = (line for line in found.lost if line.startswith("events of ann: the chain ends early"))
     (bob,) = (line for line in found.lost if line.startswith("events of bob: the chain ends early"))
     assert "of 271" in ann

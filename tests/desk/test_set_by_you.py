@@ -18,8 +18,7 @@ def filled(desk: Desk, threshold: float, quorum: float | str, /, **policy: objec
     stated = {"id": "v", "case": {"test": "t"}, "output": "o", "jurors": JURORS, **policy}
     data = json.dumps({"schema": "reviewdesk.report/1", "verdicts": [stated]}).encode()
     options = LoadOptions(threshold=threshold, quorum=quorum)
-    run = desk.load(Source.from_bytes("r.json", data), options).run
-    return desk.item(desk.find(run, "v"))
+    return desk.item(desk.find(desk.load(Source.from_bytes("r.json", data), options).run, "v"))
 
 
 def test_an_open_policy_is_filled_and_shown_as_set_by_you(desk: Desk) -> None:

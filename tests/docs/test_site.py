@@ -78,5 +78,4 @@ def test_a_dead_link_fails_the_build(tmp_path: Path) -> None:
     (tmp_path / "docs" / "README.md").write_text("# A\n\n[x](#nowhere)\n", encoding="utf-8")
     kept = CONFIG.read_text(encoding="utf-8").partition("\nnav:\n")[0]
     (tmp_path / "mkdocs.yml").write_text(kept, encoding="utf-8")
-    done = built(tmp_path)
-    assert done.returncode != 0
+    assert built(tmp_path).returncode != 0

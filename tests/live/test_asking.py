@@ -125,8 +125,7 @@ async def test_no_more_calls_are_open_than_allowed_nor_taken_than_needed() -> No
 async def test_a_host_has_its_own_bound() -> None:
     gate = Gate()
     both = [*calls(6), *calls(6, "http://127.0.0.2:9/v1")]
-    asking = session(gate, concurrency=12, per_host=2)
-    ballots = ask_panel(both, asking)
+    ballots = ask_panel(both, session(gate, concurrency=12, per_host=2))
     first = asyncio.ensure_future(anext(ballots))
     await settled()
     assert gate.open == 4  # two of either host

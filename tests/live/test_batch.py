@@ -108,8 +108,7 @@ def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Roo
     # Nineteen calls of 0.11 and the worst case of the last one.
     assert 19 * 0.11 + worst < 1.99 * worst
     jurors = Jurors()
-    order = room.order(max_cost=1.99 * worst, concurrency=8)
-    found = judge_cases(order, YES, world(jurors))
+    found = judge_cases(room.order(max_cost=1.99 * worst, concurrency=8), YES, world(jurors))
     assert (found.calls, found.verdicts) == (20, 4)
     assert jurors.most == 1
 
@@ -214,8 +213,7 @@ def test_a_plan_adds_up_what_is_asked() -> None:
 def test_the_worst_case_is_a_token_for_every_byte_and_the_longest_answer() -> None:
     one = call(dataclasses.replace(NEAR, price=Price(2.0, 10.0), max_tokens=1000))
     size = len(encoded(payload(one, endpoint(one.juror))))
-    found = plan([one, one], KEYS)
-    assert found.worst_usd == pytest.approx(2 * (size * 2 + 1000 * 10) / 1e6)
+    assert plan([one, one], KEYS).worst_usd == pytest.approx(2 * (size * 2 + 1000 * 10) / 1e6)
 
 
 def test_the_hash_is_of_the_payloads_without_their_nonces() -> None:

@@ -36,15 +36,13 @@ KEYS_DRAWN = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_siz
 
 
 def test_a_key_is_stripped_and_not_shown() -> None:
-    place = endpoint(juror("http://x/v1"))
-    found = key_of(place, {"TEST_KEY": f"\n {KEY}\t"})
+    found = key_of(endpoint(juror("http://x/v1")), {"TEST_KEY": f"\n {KEY}\t"})
     assert found.value == KEY
     assert KEY not in repr(found)
 
 
 def test_where_none_is_needed_none_is_missed() -> None:
-    place = endpoint(juror("http://x/v1"))
-    assert not key_of(place, {}).value
+    assert not key_of(endpoint(juror("http://x/v1")), {}).value
     one = juror("http://x/v1", "ollama")
     # Without a variable of the juror's own, a local server gets no key, whoever's is set.
     free = endpoint(type(one)(one.name, one.model, "ollama"))
@@ -96,8 +94,7 @@ def test_every_spelling_is_hidden(name: str) -> None:
 def test_no_key_is_left_in_any_text(key: str, text: str, at: int) -> None:
     hide = Redactor([key])
     for spelt in (key, json.dumps(key)[1:-1], quote(key, safe="")):
-        hidden = hide.text(text[:at] + spelt + text[at:])
-        assert key not in hidden.replace(HIDDEN, "\n")
+        assert key not in hide.text(text[:at] + spelt + text[at:]).replace(HIDDEN, "\n")
 
 
 ESCAPES: tuple[Callable[[str], str], ...] = (

@@ -306,8 +306,7 @@ def test_a_budget_that_an_answer_shows_to_be_spent_pauses_that_model() -> None:
 def test_a_rate_that_the_panel_states_is_no_pause() -> None:
     """Two a minute for 40 cases take 20 minutes, in which nobody is set aside."""
     clock = VirtualClock()
-    host = Host(clock)
-    asking = session(host, clock=clock, environment={})
+    asking = session(Host(clock), clock=clock, environment={})
     slow = dataclasses.replace(JURORS[0], rpm=2)
 
     async def ballots() -> list[str]:
@@ -422,8 +421,7 @@ async def test_so_many_calls_wait_and_no_more_are_drawn(jurors: int, most: int) 
     states = [await asking.state(one) for one in JURORS[:jurors]]
     paused = states[0].limit
     assert paused is not None
-    turn = entered(paused, JURORS[0])
-    paused.note(turn, exchange({"retry-after": "500"}), REFUSAL)
+    paused.note(entered(paused, JURORS[0]), exchange({"retry-after": "500"}), REFUSAL)
     paused.leave()
     panel = Panel("mean", jurors=JURORS[:jurors], rubric="is right")
 

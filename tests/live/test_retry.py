@@ -162,8 +162,7 @@ async def test_spent_credit_is_not_tried_again(refusal: Response) -> None:
 
 async def test_a_quota_of_a_minute_is_no_spent_credit() -> None:
     body = {"error": {"message": "check your billing", "details": [{"retryDelay": "3s"}]}}
-    limited = Response(429, JSON, json.dumps(body).encode())
-    ballot, transport, _ = await asked([limited, GOOD])
+    ballot, transport, _ = await asked([Response(429, JSON, json.dumps(body).encode()), GOOD])
     assert (ballot["status"], len(transport.sent)) == ("ok", 2)
 
 

@@ -109,8 +109,7 @@ def test_gemini_takes_the_batch(effort: str | None) -> None:
     settings = GenerationConfig.model_validate(request["generationConfig"])
     assert settings.max_output_tokens == 40_000
     assert settings.response_json_schema["required"]
-    told = settings.thinking_config
-    assert (told is None) == (effort is None)
+    assert (settings.thinking_config is None) == (effort is None)
 
 
 @pytest.mark.slow
@@ -200,8 +199,7 @@ JOB = Response(200, JSON, b'{"id": "b1", "status": "in_progress"}')
 def client(*answers: Response) -> tuple[BatchClient, FakeTransport, FakeClock]:
     transport, clock = FakeTransport(list(answers)), FakeClock()
     juror = Juror("ada", "m", "openai", api_key_env="TEST_KEY")
-    asking = session(transport, clock=clock)
-    return BatchClient(juror, asking), transport, clock
+    return BatchClient(juror, session(transport, clock=clock)), transport, clock
 
 
 @pytest.mark.parametrize(

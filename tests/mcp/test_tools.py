@@ -66,8 +66,7 @@ def test_runs_show_calibrate_and_gate_give_what_the_commands_print(
     assert (shown["id"], shown["run"], shown["flagged"]) == ("split", "two", True)
     assert tools.show("two:split", at="/output")["value"] == "answer split"
     with closing(open_desk(path)) as desk:
-        page = calibration_page(desk, desk.run("two"), jurors=False)
-        made = figures.run_figures(page)
+        made = figures.run_figures(calibration_page(desk, desk.run("two"), jurors=False))
     assert tools.calibrate("two")["design"] == made["design"] == "none"
     assert "jurors" in tools.calibrate("two", jurors=True)
     (tmp_path / "suite.yml").write_bytes(suite(entry("calm", "run: two", case="calm"), entry("s")))

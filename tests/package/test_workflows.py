@@ -105,8 +105,7 @@ def test_the_image_serves_a_desk_as_nobody_special() -> None:
     entry, arguments = (json.loads(last[name]) for name in ("ENTRYPOINT", "CMD"))
     assert entry == ["reviewdesk"]
     # The command line is one that the program takes, and one that may listen everywhere.
-    context = serve.make_context("serve", arguments[1:])
-    given = context.params
+    given = serve.make_context("serve", arguments[1:]).params
     site = Site(given["host"], given["port"], tuple(map(public_origin, given["public"])))
     assert (arguments[0], str(given["port"])) == ("serve", last["EXPOSE"])
     assert site.link.startswith("http://localhost:8765/?token=")

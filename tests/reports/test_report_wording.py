@@ -98,8 +98,7 @@ def test_each_kind_of_error_in_words(path: str, value: Any, where: str, text: st
 
 def test_the_base_and_a_rerun_fit() -> None:
     assert verdict_problem({**BASE, "reruns": [BASE]}) is None
-    bad = _changed("jurors.1.id", "a")
-    problem = verdict_problem({**BASE, "reruns": [BASE, bad]})
+    problem = verdict_problem({**BASE, "reruns": [BASE, _changed("jurors.1.id", "a")]})
     assert problem is not None
     assert spell_path(problem.path) == "$.reruns[1].jurors[1].id"
 

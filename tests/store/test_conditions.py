@@ -257,8 +257,7 @@ def test_a_juror_is_found_in_any_seat_of_a_large_panel(tmp_path: Path) -> None:
     large[119]["model"] = "the-last"
     with closing(open_desk(tmp_path / "desk.db")) as desk:
         found = (verdict("a", jurors=large), verdict("b"), verdict("c", jurors=[]))
-        run = load(desk, report(*found))
-        assert kept(desk, "juror:the-last", run.name) == "a"
+        assert kept(desk, "juror:the-last", load(desk, report(*found)).name) == "a"
 
 
 def test_tags_that_are_odd_texts(tmp_path: Path) -> None:

@@ -96,8 +96,7 @@ def test_a_hidden_run_is_nowhere(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     load(desk, numbered(40, report_id="same", generator={"model": "gpt-4o"}))
     for run in desk.runs():
         filters.index(desk, run)
-    first = desk.run("run")
-    desk.label(desk.find(first, "v1"), Truth.PASS)
+    desk.label(desk.find(desk.run("run"), "v1"), Truth.PASS)
     before = answers(desk)
     # Its verdicts judge the same items as those of the two runs, and others.
     leave(desk, BIG, 4, monkeypatch)

@@ -316,8 +316,7 @@ def test_no_insert_out_of_place(log: sqlite3.Connection, verb: str, changes: Any
 
 
 def test_insert_or_replace_meets_the_guards_on_the_desks_own_connection(desk: Desk) -> None:
-    run = load(desk, numbered(4))
-    desk.label(desk.find(run, "v1"), Truth.PASS)
+    desk.label(desk.find(load(desk, numbered(4)), "v1"), Truth.PASS)
     before = rows(desk.conn)
     with pytest.raises(Exception, match="label_events"):
         put(desk.conn, "INSERT OR REPLACE", key=1)

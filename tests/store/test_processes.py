@@ -117,8 +117,7 @@ def test_two_processes_undo_each_action_once(path: Path) -> None:
         run = desk.run()
         for place in range(20):
             desk.label(desk.find(run, f"v{place}"), Truth.FAIL)
-    said = together([spawn(TURN, path, "ann", "10") for _ in range(2)])
-    assert said == [["undo"] * 10] * 2
+    assert together([spawn(TURN, path, "ann", "10") for _ in range(2)]) == [["undo"] * 10] * 2
     with closing(open_desk(path)) as desk:
         assert desk.undo() is None
         assert desk.progress(desk.run()).labelled == 0
@@ -294,8 +293,7 @@ def test_a_command_beside_an_open_desk_leaves_it_its_log(tmp_path: Path) -> None
 
 @pytest.fixture
 def desk(desk: Desk) -> Desk:
-    run = load(desk, numbered(6))
-    desk.label(desk.find(run, "v1"), Truth.PASS)
+    desk.label(desk.find(load(desk, numbered(6)), "v1"), Truth.PASS)
     return desk
 
 

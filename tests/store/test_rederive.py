@@ -247,8 +247,7 @@ def test_an_older_desk_takes_tags_and_marks(older: Older) -> None:
 
 def test_the_view_holds_the_kinds_that_stand(tmp_path: Path) -> None:
     desk = open_desk(tmp_path / "desk.db")
-    run = load(desk, numbered(1))
-    place = desk.find(run, "v0")
+    place = desk.find(load(desk, numbered(1)), "v0")
     kinds = (*STANDING, "reveal", "undo", "redo")
     entries = [items.about(desk, place, NewEvent(kind, desk.at()))[1] for kind in kinds]
     events.append(desk.conn, "ann", entries)
@@ -288,8 +287,7 @@ def test_verify_names_a_run_that_is_not_what_was_loaded(desk: Desk, edit: str, c
     assert desk.verify().ok
     desk.conn.execute("PRAGMA foreign_keys=OFF")
     desk.conn.execute(edit)
-    problems = desk.verify().problems
-    assert f"run run: is not what was loaded; {column} differs" in problems
+    assert f"run run: is not what was loaded; {column} differs" in desk.verify().problems
 
 
 @pytest.mark.parametrize(

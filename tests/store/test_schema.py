@@ -234,8 +234,7 @@ def test_a_folder_that_may_not_be_written(public: Path) -> None:
 def test_a_desk_that_may_not_be_written(public: Path) -> None:
     path = public / "desk.db"
     desk = open_desk(path)
-    run = load(desk, numbered(3))
-    key = desk.find(run, "v1")
+    key = desk.find(load(desk, numbered(3)), "v1")
     desk.close()
     path.chmod(0o444)
     public.chmod(0o555)
@@ -282,8 +281,7 @@ def desk(desk: Desk) -> Desk:
     ],
 )
 def test_what_a_word_keeps(desk: Desk, text: str, ids: str) -> None:
-    run = desk.run(None)
-    rows = desk.rows(desk.queue(run, text))
+    rows = desk.rows(desk.queue(desk.run(None), text))
     assert sorted(row.id for row in rows) == ids.split()
 
 
@@ -308,8 +306,7 @@ def test_a_run_counts_those_of_all_its_windows(tmp_path: Path) -> None:
     unknown = {"v0": ("unknown",), "v1": ("unknown", "unknown"), "v599": ("unknown",)}
     with closing(open_desk(tmp_path / "desk.db")) as made:
         loaded = load(made, report(*(juried(name, *unknown.get(name, ())) for name in names)))
-        windows = made.conn.execute("SELECT count(*) FROM packed").fetchone()[0]
-        assert windows > 1
+        assert made.conn.execute("SELECT count(*) FROM packed").fetchone()[0] > 1
         other = load(made, report(juried("v", "unknown", "error"), report_id="other"))
         assert unknown_ballots(made.conn) == {loaded.key: 4, other.key: 1}
         assert unknown_ballots(made.conn, loaded.key) == {loaded.key: 4}

@@ -72,8 +72,7 @@ def test_its_name_is_taken_when_it_shows_and_its_keys_before(desk: Desk, other: 
     # Four verdicts of the first run, then these; nobody knew how many keys they would need.
     assert list(desk.queue(run, order="file")) == list(range(5, 1105))
     assert [row.id for row in desk.rows([5, 1104])] == ["v0", "v1099"]
-    short = desk.run("big")
-    assert list(desk.queue(short, order="file")) == [5 + (1 << 32), 6 + (1 << 32)]
+    assert list(desk.queue(desk.run("big"), order="file")) == [5 + (1 << 32), 6 + (1 << 32)]
     assert desk.item(6).verdict.body["input"] == "question v1"
     assert desk.verify().ok
 

@@ -84,8 +84,7 @@ ATTACKS = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     found = tmp_path_factory.mktemp("made") / "desk.db"
     with closing(open_desk(found)) as desk:
-        run = load(desk, TAGGED)
-        desk.label(desk.find(run, "v1"), Truth.PASS)
+        desk.label(desk.find(load(desk, TAGGED), "v1"), Truth.PASS)
     return found.read_bytes()
 
 

@@ -12,8 +12,7 @@ from tests.helpers import ROOT
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda one: one.what)
 def test_each_control_breaks_line_that_there_is_for_test_that_there_is(wrong: WrongProgram) -> None:
-    text = (ROOT / "reviewdesk" / wrong.file).read_text(encoding="utf-8")
-    assert wrong.line in text
+    assert wrong.line in (ROOT / "reviewdesk" / wrong.file).read_text(encoding="utf-8")
     assert wrong.instead != wrong.line
     file, _, name = wrong.test.partition("::")
     assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8") if name else True

@@ -71,8 +71,7 @@ def figures_in(lines: list[str]) -> list[str]:
 def test_the_first_layer_is_one_small_screen(tmp_path: Path, blind: bool) -> None:
     bodies = [verdict(f"v{i:02}", *([0.9] * 3 if i % 3 else [0.1] * 3)) for i in range(60)]
     labels = {f"v{i:02}": "pass" if i % 3 and i % 7 else "fail" for i in range(45)}
-    found = page(tmp_path, labels, *bodies)
-    lines = first_layer(found, blind=blind)
+    lines = first_layer(page(tmp_path, labels, *bodies), blind=blind)
     # A terminal of 80x24 has a header, a title, a strip, a status and a footer around it.
     assert len(lines) <= 19
     assert len(figures_in(lines)) <= 14, figures_in(lines)

@@ -37,8 +37,7 @@ def run_page(folder: Path, size: int, labels: list[str], **more: Any) -> Calibra
     for row, label in zip(desk.rows(desk.queue(run, **more)), labels, strict=False):
         decided = "pass" if row.decision == "pass" else "fail"
         other = {"pass": "fail", "fail": "pass"}[decided]
-        word = {"right": decided, "wrong": other}.get(label, label)
-        desk.label(row.key, Truth(word))
+        desk.label(row.key, Truth({"right": decided, "wrong": other}.get(label, label)))
     found = calibration_page(desk, run)
     desk.close()
     return found
@@ -151,8 +150,7 @@ def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
     assert told(wide).startswith(
         "May this judge decide alone? Not yet: Brier may be over its limit."
     )
-    bare = replace(page, such=replace(page.such, brier=None))
-    assert "Brier has no interval" in told(bare)
+    assert "Brier has no interval" in told(replace(page, such=replace(page.such, brier=None)))
 
 
 def test_what_chance_explains_is_no_fault(tmp_path: Path) -> None:
@@ -195,8 +193,7 @@ def test_each_figure_in_a_sentence() -> None:
 
 
 def test_undefined_figures_say_why() -> None:
-    one = fit(Rows.of([1.0], [True]))
-    drawn = words(confidence(one, LINE))
+    drawn = words(confidence(fit(Rows.of([1.0], [True])), LINE))
     assert "Spiegelhalter - every confidence is 0, 0.5 or 1" in drawn
     assert "AUROC - not known: it needs both right and wrong verdicts" in drawn
     # A confidence of 1 is limited before its logarithm is taken.

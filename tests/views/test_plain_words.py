@@ -310,6 +310,5 @@ def test_every_figure_of_the_first_layer_has_a_method_of_a_few_words() -> None:
         assert glossary.method_of(shown) is not None, shown
     assert glossary.method_of("juror") is None
     for one in FIGURES:
-        words = " ".join(text for _, text in one.rows).split()
-        assert 40 <= len(words) <= 90, one.figure
+        assert 40 <= len(" ".join(text for _, text in one.rows).split()) <= 90, one.figure
         assert glossary.find(one.figure).text

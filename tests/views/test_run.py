@@ -141,8 +141,7 @@ def test_what_a_report_says_of_itself(tmp_path: Path) -> None:
 def test_the_progress_is_told_unless_blind(tmp_path: Path) -> None:
     _, found = loaded(tmp_path, *THREE)
     assert "have a label" not in text(found)
-    progress = Progress(3, 1, 1, 0, 2, 1, 0, 0, 0)
-    found = replace(found, progress=progress)
+    found = replace(found, progress=Progress(3, 1, 1, 0, 2, 1, 0, 0, 0))
     assert "flagged 0 of 1 have a label\nrandom check 1 of 2 have a label" in text(found)
     assert "have a label" not in text(found, blind=True)
 
@@ -158,8 +157,7 @@ def page(*strata: RatedStratum, drawn: bool = False) -> TeamPage:
 
 def test_each_name_heads_its_column_and_a_note_stands_once() -> None:
     settled = Disagreement(1, "v1", "ab", Decision.PASS, 0.9, (NOTED, OTHER), NOTED)
-    found = team(page(), [settled]).sections[1]
-    heads, row, *below = section_text(found).splitlines()[1:]
+    heads, row, *below = section_text(team(page(), [settled]).sections[1]).splitlines()[1:]
     assert heads.split() == ["item", "ann", "ben-of-the-long-name", "panel", "truth"]
     assert row.index("pass") == heads.index("ann")
     assert row.index("fail") == heads.index("ben-of")

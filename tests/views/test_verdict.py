@@ -250,14 +250,12 @@ def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> N
     assert rows[at + 4].startswith("  b ")
     heads = [row.rstrip("─ ") for row in rows[at + 7 :]]
     assert heads == ["▹ NUMBERS", "▹ WHAT IF", "▹ PROVENANCE"]
-    whole = folded(found, REASONS)
-    assert " ".join(" ".join(whole).split()).count("yes") == 40
+    assert " ".join(" ".join(folded(found, REASONS)).split()).count("yes") == 40
     assert "trimmed mean" in "\n".join(folded(found, *FIGURES))
 
 
 def test_nothing_is_folded_where_no_key_unfolds_it(tmp_path: Path) -> None:
-    found = item(tmp_path, jurors=SPLIT)
-    shown = document_text(jury(found))
+    shown = document_text(jury(item(tmp_path, jurors=SPLIT)))
     assert FOLDED not in shown
     assert UNFOLDED not in shown
 

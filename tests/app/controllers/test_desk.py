@@ -159,8 +159,7 @@ def test_arrows_recall_what_was_typed_before(review: Review) -> None:
     review.typed("command", "order id")
     review.typed("command", "order -id")
     review.press("command")
-    form = form_of(review)
-    assert list(form.past) == ["order id", "order -id"]
+    assert list(form_of(review).past) == ["order id", "order -id"]
 
 
 @pytest.mark.parametrize("screen", ["screen.queue", "screen.calibration"])

@@ -78,8 +78,7 @@ def lone_stratum(count: int) -> list[dict[str, object]]:
 def labels_of(desk: Desk, run: Run) -> dict[bytes, dict[str, str]]:
     found: dict[bytes, dict[str, str]] = {}
     for key, author, label in author_labels(desk.conn, run.key):
-        item = by_key(desk.conn, key)["item"]
-        found.setdefault(item, {})[author] = label or ""
+        found.setdefault(by_key(desk.conn, key)["item"], {})[author] = label or ""
     return found
 
 

@@ -181,8 +181,7 @@ def test_a_crash_before_the_repeat_loses_nothing(review: Review) -> None:
     assert came.second is not None
     later = reopened(again)
     # In the next session it is what it is: the first label, and the history tells the rest.
-    key = item.row.key
-    assert later.controller.review.listed([key])[0].label is Truth.PASS
+    assert later.controller.review.listed([item.row.key])[0].label is Truth.PASS
     later.command(f"go {item.verdict.id}")
     later.press("undo")
     assert later.item.row.label is None

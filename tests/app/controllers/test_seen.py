@@ -95,8 +95,7 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
         forget(review)
         review.pane._asked = -1
         # A search has scrolled to the response at once, and a screenful of it is read.
-        below = review.pane.layout.responses[0].first
-        review.pane.go(below)
+        review.pane.go(review.pane.layout.responses[0].first)
         review.controller.seen.saw(*review.pane.drawn)
         review.controller.guard.shown()
         review.press("label.pass")

@@ -144,8 +144,7 @@ def test_what_waits_is_kept_whole_and_saved_once(tmp_path: Path) -> None:
     text = path.read_bytes()
     for _ in range(2):
         with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
-            files = list(unsaved.waiting(desk))
-            unsaved.save(desk, files)
+            unsaved.save(desk, list(unsaved.waiting(desk)))
             keys = desk.queue(desk.run(), "", "draw")
             labels = [row.label for row in desk.rows(keys)]
             assert labels == [Truth.PASS] * 3 + [None]

@@ -123,8 +123,7 @@ def test_what_is_undone_after_it_was_saved_does_not_come_back(tmp_path: Path) ->
 
 def test_another_reviewer_is_offered_nothing(tmp_path: Path) -> None:
     left(tmp_path)
-    review = opened(tmp_path, "somebody else")
-    assert review.dialogs == []
+    assert opened(tmp_path, "somebody else").dialogs == []
 
 
 def test_flushing_again_writes_no_second_file_and_the_lock_gone_leaves_none(tmp_path: Path) -> None:

@@ -106,8 +106,7 @@ def test_a_pane_without_the_room_folds_the_rest_and_counts_all_lines(tmp_path: P
     at = next(at for at, row in enumerate(rows) if row.startswith("…"))
     assert rows[at] == f"… {len(whole) - len(rows) + 1} lines …  ; shows them"
     # One press of the key shows the turns, and the next one the tools.
-    made = painted_item(item, 80, 18, hidden=True)
-    part = made.layout.part("input")
+    part = painted_item(item, 80, 18, hidden=True).layout.part("input")
     assert part is not None
     assert part.folded == "input"
     assert "… 28 lines …  ; shows them" in drawn(item, 18, "input")
@@ -158,8 +157,7 @@ def labelled(path: Path, *, taken: bool) -> tuple[Desk, int]:
     """A verdict that a person labelled in the file; the desk is ann's."""
     desk = Desk.open(path, reviewer="ann", clock=lambda: datetime(2025, 1, 31, 12, tzinfo=UTC))
     source = Source.from_bytes("run.json", json.dumps(report([verdict(1, human=HUMAN)])).encode())
-    run = desk.load(source, LoadOptions(import_labels=taken)).run
-    return desk, desk.find(run, "item/001")
+    return desk, desk.find(desk.load(source, LoadOptions(import_labels=taken)).run, "item/001")
 
 
 def test_an_imported_label_is_told_by_its_author_and_its_time(tmp_path: Path) -> None:
@@ -222,5 +220,4 @@ def test_a_note_shows_by_a_sign_unless_it_is_of_others_and_hidden(
     assert sign in shown
     assert ("¶" in shown) is bool(sign)
     assert ("of others" in shown) is ("of others" in sign)
-    row = queue_line(item.row, 60, current=False, blind=hidden).plain
-    assert ("¶" in row) is bool(sign)
+    assert ("¶" in queue_line(item.row, 60, current=False, blind=hidden).plain) is bool(sign)

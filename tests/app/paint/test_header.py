@@ -79,8 +79,7 @@ def test_what_was_saved_before_is_saved_still(session: Session) -> None:
 def test_the_name_of_what_was_saved_keeps_its_end(session: Session) -> None:
     header = Header(replace(session, view=View(blind=True)), "saved ✓ fail llmbar/Natural/068")
     for width in range(64, 90):
-        drawn = text(replace(header, pace=PACE), width)
-        assert drawn.endswith(("68 ", "saved ✓ ")), width
+        assert text(replace(header, pace=PACE), width).endswith(("68 ", "saved ✓ ")), width
     assert text(header, 160).endswith("saved ✓ fail llmbar/Natural/068 ")
 
 
@@ -131,8 +130,7 @@ def test_the_title_gives_way_first() -> None:
 
 @pytest.mark.parametrize("test", [LONG, "Refund after thirty days", "refund_after_thirty_days"])
 def test_a_title_that_says_no_more_than_the_id_is_left_out(test: str) -> None:
-    line = shown(replace(ROW, test=test), 120)
-    assert line.endswith(LONG)
+    assert shown(replace(ROW, test=test), 120).endswith(LONG)
 
 
 def test_a_text_is_cut_in_its_middle() -> None:

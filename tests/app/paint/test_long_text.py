@@ -122,8 +122,7 @@ def test_a_pair_stands_side_by_side(tmp_path: Path) -> None:
 
 
 def test_a_pair_below_each_other(tmp_path: Path) -> None:
-    item = item_of(tmp_path, output="first", alternative="second")
-    lines = shown(item, 59)
+    lines = shown(item_of(tmp_path, output="first", alternative="second"), 59)
     assert lines.index("first") < lines.index("second")
 
 

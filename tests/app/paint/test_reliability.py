@@ -95,8 +95,7 @@ def test_marks_tell_without_colour() -> None:
 
 
 def test_the_sizes_stand_beneath_their_bins() -> None:
-    found = made((0.15, 1, 7), (0.95, 100, 123))
-    row = cells(diagram_lines(found, "n", 78))[TOP + 15]
+    row = cells(diagram_lines(made((0.15, 1, 7), (0.95, 100, 123)), "n", 78))[TOP + 15]
     assert row.split() == ["n", "7", "123"]
     # Centred over seven columns each: the second bin's fourth is 10, the last one's 66.
     assert row[LEFT + 10] == "7"
@@ -134,8 +133,7 @@ def test_one_bin_or_none() -> None:
 def test_points_of_neighbours_never_share_a_cell() -> None:
     # .799 and .8 are a 20th of a column apart and belong to two bins.
     found = made((0.799, 8, 10), (0.8, 8, 10))
-    plot = "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13])
-    assert plot.count("●") == 2
+    assert "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13]).count("●") == 2
 
 
 def test_outside_stands_out_in_its_ink() -> None:
@@ -166,8 +164,7 @@ def test_the_page_names_its_design(tmp_path: Path) -> None:
         "BINS  4 labels, every decided verdict is labelled"
         in cells(page_lines(found, 78, blind=False, as_table=True))[0]
     )
-    blind = "\n".join(cells(page_lines(found, 158, blind=True)))
-    assert "4 labels, out of order" in blind
+    assert "4 labels, out of order" in "\n".join(cells(page_lines(found, 158, blind=True)))
 
 
 @pytest.mark.parametrize("width", [78, 158])

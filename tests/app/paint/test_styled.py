@@ -133,8 +133,7 @@ ROW = QueueRow(
     ],
 )  # fmt: skip
 def test_label_marks(label: Truth | None, deferred: bool, mark: str) -> None:
-    row = replace(ROW, label=label, deferred=deferred)
-    assert label_mark(row)[0] == mark
+    assert label_mark(replace(ROW, label=label, deferred=deferred))[0] == mark
 
 
 def test_a_marked_line_says_so_also_in_a_blind_session() -> None:

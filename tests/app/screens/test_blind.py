@@ -86,8 +86,7 @@ async def test_twins_draw_the_same_cells(tmp_path: Path, size: tuple[int, int]) 
             desk.load(source, LoadOptions(seed="same"))
         return desk, desk.run("first")
 
-    twins = map(made, (False, True))
-    await same_cells(twins, STEPS, step, size=size, view=View(blind=True))
+    await same_cells(map(made, (False, True)), STEPS, step, size=size, view=View(blind=True))
 
 
 @pytest.mark.slow

@@ -30,8 +30,7 @@ async def click(stage: Stage, x: int, y: int, wait: float = 1.0) -> None:
 
 
 async def click_hint(stage: Stage, word: str, wait: float = 1.0) -> None:
-    footer = stage.cells()[-1]
-    await click(stage, footer.index(word), len(stage.cells()) - 1, wait)
+    await click(stage, stage.cells()[-1].index(word), len(stage.cells()) - 1, wait)
 
 
 def labels(stage: Stage) -> list[Truth]:
@@ -89,8 +88,7 @@ async def test_a_rule_is_dragged(tmp_path: Path) -> None:
         dragged = stage.panes
         await stage.pilot.hover(offset=(80, 14))
         assert stage.panes == dragged
-        item = stage.review.text("item").outer_size.width
-        assert item == dragged.columns["item"]
+        assert stage.review.text("item").outer_size.width == dragged.columns["item"]
 
 
 @pytest.mark.slow

@@ -42,8 +42,7 @@ async def asked(
 ) -> None:
     key = desk.find(run, "item/001")
     async with Server(reply=reply) as server:
-        path = panel_file(tmp_path / "p.yaml", server.url)
-        await carried(desk, ready(desk, key, path, wish))
+        await carried(desk, ready(desk, key, panel_file(tmp_path / "p.yaml", server.url), wish))
 
 
 def item_of(desk: Desk, run: Run) -> Item:
@@ -164,8 +163,7 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     error = {"type": "x", "message": "it \u202e broke\x07 " * 20}
     hostile: CanonicalBallot = {"id": "jud\x1b[2Jge", "status": "error", "error": error}
     running = OpenRerun(frozenset([item.row.key]), "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
-    again = history_of(desk, item, running=running)
-    lines = drawn_lines(item, again, width)
+    lines = drawn_lines(item, history_of(desk, item, running=running), width)
     assert all(line.cell_length <= width for line in lines)
     assert controls("\n".join(line.plain for line in lines)) == set()
 
@@ -219,8 +217,7 @@ def whole(item: Item, **more: Any) -> str:
 
 
 def test_a_whole_panel_offers_nothing(tmp_path: Path) -> None:
-    body = verdict(1, (0.9, 0.8, 0.75, 0.9, 0.8))
-    desk, run = open_run(tmp_path / "d.db", report([body]))
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1, (0.9, 0.8, 0.75, 0.9, 0.8))]))
     assert "asks the" not in whole(item_of(desk, run), keys={"rerun": "R"})
 
 
@@ -236,8 +233,7 @@ def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> No
     jobs.rerun = OpenRerun(frozenset({1}), "a", ("j1", "j2"))
     assert jobs.text == "asking 0/2"
     pause = ModelPause("gpt-x", "429", 40.2, is_named=True)
-    progress = LiveProgress(0, 1, pauses=((pause, 1),))
-    jobs.rerun = replace(jobs.rerun, progress=progress)
+    jobs.rerun = replace(jobs.rerun, progress=LiveProgress(0, 1, pauses=((pause, 1),)))
     assert jobs.text == "asking 0/2 · paused: gpt-x, 429, 41 s left"
 
 

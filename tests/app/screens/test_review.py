@@ -149,8 +149,7 @@ async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run
     async with staged(*opened) as stage:
         await stage.press("backslash", *"esc zz", "enter")
         assert isinstance(stage.app.screen, PromptField)
-        field = stage.app.screen.query_one(Input)
-        assert field.value == "esc zz"
+        assert stage.app.screen.query_one(Input).value == "esc zz"
         pointer = stage.app.screen.query_one("#help", Bar).text.splitlines()[0]
         # Four characters stand before the word that is wrong.
         assert pointer == "    ▲"

@@ -44,8 +44,7 @@ def given(folder: Path) -> list[str]:
 async def burst(stage: Stage, *keys: str) -> None:
     """Keys that are on their way before the first of them has been handled."""
     for key in keys:
-        character = key if len(key) == 1 else None
-        stage.app.post_message(events.Key(key, character))
+        stage.app.post_message(events.Key(key, key if len(key) == 1 else None))
     await stage.settle()
 
 

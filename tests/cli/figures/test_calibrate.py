@@ -197,8 +197,7 @@ def test_what_no_label_defines_is_null_and_says_why(loaded: Cli) -> None:
 def test_the_shell_names_what_blocks_and_closes_it(cli: Cli, desk_path: Path) -> None:
     desk_path.parent.mkdir(parents=True, exist_ok=True)
     with closing(open_desk(desk_path)) as desk:
-        run = run_of(desk)
-        keys = [*desk.queue(run, "", "draw")]
+        keys = [*desk.queue(run_of(desk), "", "draw")]
         name = desk.rows(keys[:1])[0].id
         for key in keys[1:25]:
             desk.label(key, Truth.PASS)

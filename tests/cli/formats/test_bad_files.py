@@ -124,8 +124,7 @@ def test_every_shared_broken_file_is_one_line_or_loads(cli: Cli, name: str) -> N
 @pytest.mark.parametrize("row", [b'{"confidence": NaN, "correct": true}', b"\x1b[31m"])
 def test_a_bad_row_names_file_and_line(cli: Cli, write: Write, row: bytes) -> None:
     path = write("labels.jsonl", b'{"confidence": 0.5, "correct": true}\n' + row + b"\n")
-    line = refused(cli, "calibrate", path)
-    assert line.startswith(f"{path}: line 2")
+    assert refused(cli, "calibrate", path).startswith(f"{path}: line 2")
 
 
 def test_an_empty_labels_file_is_zero_with_a_warning(cli: Cli, write: Write) -> None:
@@ -222,8 +221,7 @@ def test_a_map_of_unknown_json_says_what_to_edit_and_then_opens_it(cli: Cli) -> 
         {"k": f"item {n}", "who": {"x": "ann"}, "mark": {"y": {"z": [n, "told"]}}} for n in (0, 1)
     ]
     Path("odd.json").write_text(json.dumps(rows))
-    told = cli("open", "odd.json").lines[0]
-    command = told.partition("reviewdesk ")[2]
+    command = cli("open", "odd.json").lines[0].partition("reviewdesk ")[2]
     assert cli(*shlex.split(command)).code == 0
     made = Path("odd.json.map.toml")
     text = made.read_text()

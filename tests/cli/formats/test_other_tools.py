@@ -116,8 +116,7 @@ def _leaves_nothing(cli: Cli, path: Path, key: str, desk: Path) -> None:
 
 
 def test_no_key_comes_into_the_desk(cli: Cli, write: Write, desk_path: Path) -> None:
-    path = write("run.json", json.dumps(everywhere()).encode())
-    _leaves_nothing(cli, path, KEY, desk_path)
+    _leaves_nothing(cli, write("run.json", json.dumps(everywhere()).encode()), KEY, desk_path)
 
 
 def test_the_real_file_with_a_key_in_clear(cli: Cli, desk_path: Path) -> None:

@@ -104,11 +104,9 @@ def test_four_answers_open_the_table_and_are_kept(asked: Any) -> None:
     assert done.exit_code == 0, done.output
     assert "q1:  alba 0.9   bruno 0.2" in done.output
     assert Path("sheet.csv.map.toml").is_file()
-    shown = asked("show", "q2", "--json").output
-    assert '"decision": "pass"' in shown
+    assert '"decision": "pass"' in asked("show", "q2", "--json").output
     # The map beside the table reads it without a question, as the same run; another map does not.
-    again = asked("ingest", "sheet.csv", "--json").output
-    assert '"new": false' in again
+    assert '"new": false' in asked("ingest", "sheet.csv", "--json").output
     Path("sheet.csv.map.toml").write_text('item = "Frage"\njudge = "=ann"\nscore = "alba"\n')
     assert '"ballots": 2' in asked("ingest", "sheet.csv", "--json").output
 

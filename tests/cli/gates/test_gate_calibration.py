@@ -102,8 +102,7 @@ def test_labels_no_suite_may_have(cli: Cli, write: Write, labels: Any, problem: 
 
 @pytest.mark.parametrize("data", [b"[]", b"", b"# none yet\n[]\n"])
 def test_an_empty_set_warns_and_passes_nothing(cli: Cli, write: Write, data: bytes) -> None:
-    path = write("labels.yaml", data)
-    found = cli("calibrate", path, "--json").json
+    found = cli("calibrate", write("labels.yaml", data), "--json").json
     assert (found["n"], found["ece"]) == (0, 0.0)
     assert found["warnings"] == ["the file has no rows, so its ECE of 0 says nothing"]
     write("calibration-labels.jsonl", data)
@@ -179,8 +178,7 @@ def test_eight_labels_prove_no_accuracy_of_98_percent(eight: Cli, write: Write) 
 def test_a_suite_says_the_same_of_its_files(eight: Cli, write: Write) -> None:
     known = eight("calibrate", "--json").json
     assert (known["such_items"]["labels"], known["such_items"]["tests"]) == (8, 4)
-    text = eight("labels", "export", "--format", "full").out
-    write("labels.jsonl", text.encode())
+    write("labels.jsonl", eight("labels", "export", "--format", "full").out.encode())
     suite = b"calibration:\n  - name: n\n    labels: labels.jsonl\n" + LIMITS
     found = facts(eight("gate", write("s.yml", suite), "--json"))["entries"][0]
     assert found["checks"][0]["value"] == pytest.approx(known["such_items"]["accuracy_low"])

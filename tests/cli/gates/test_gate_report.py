@@ -261,8 +261,7 @@ def test_a_report_of_another_format(cli: Cli, write: Write, tmp_path: Path) -> N
 
 def asking_suite(cli: Cli, write: Write, folder: Path, told: list[dict[str, str]]) -> Path:
     """The suite of a desk with these labels, which asks for every figure."""
-    lines = "\n".join(map(json.dumps, told))
-    cli("labels", "import", write("truths.jsonl", lines.encode()))
+    cli("labels", "import", write("truths.jsonl", "\n".join(map(json.dumps, told)).encode()))
     cli("labels", "export", "--format", "suite", "-o", folder)
     path = folder / "suite.yml"
     head = path.read_text(encoding="utf-8").split("    expect:", maxsplit=1)[0]
@@ -448,8 +447,7 @@ jury:
     expect: [{ target: jury.agreement, matcher: { schema: { minimum: 0.9 } } }]
 """,
     )
-    new = write("new.json", report(*twenty.bodies))
-    done = twenty.cli("gate", path, "--report", new)
+    done = twenty.cli("gate", path, "--report", write("new.json", report(*twenty.bodies)))
     # s² = 0.01, r_WG = 1 - 12 * 0.01 = 0.88.
     assert done.code == 1
     assert "in place of gone.json" in done.out

@@ -93,8 +93,7 @@ def test_a_file_must_say_that_it_is(eighty: Cli, write: Write) -> None:
     label(eighty, rest=True)
     write("labels.jsonl", eighty(*full).out.encode())
     assert eighty("gate", path, STRICT).code == 0
-    exact = eighty("labels", "export").out
-    write("labels.jsonl", exact.encode())
+    write("labels.jsonl", eighty("labels", "export").out.encode())
     assert eighty("gate", path, STRICT).code == 3
 
 
@@ -266,8 +265,7 @@ def test_the_suite_of_the_docs(cli: Cli, write: Write) -> None:
     page = (ROOT / "docs/reference/suites.md").read_text(encoding="utf-8")
     example = page.split("```yaml\n")[1].split("```")[0]
     write("release-notes.json", (SAMPLES / "release-notes.json").read_bytes())
-    done = cli("gate", write("suite.yml", example.encode()), "--json")
-    (only,) = done.json["entries"]
+    (only,) = cli("gate", write("suite.yml", example.encode()), "--json").json["entries"]
     assert [check["status"] for check in only["checks"]] == ["pass"] * 3
     assert {check["source"] for check in only["checks"]} == {"stated"}
     # It is the first gate of the sample suite, too.

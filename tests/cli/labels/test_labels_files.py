@@ -48,8 +48,7 @@ FULL = """confidence correct confidence_source id run item_hash decision truth s
 
 def make_rich(cli: Cli, write: Write) -> None:
     twin = {**verdict("twin"), **{key: verdict("v1")[key] for key in ("input", "output")}}
-    body = json.loads(numbered(12))
-    cli("ingest", write("report.json", report(*body["verdicts"], twin)))
+    cli("ingest", write("report.json", report(*json.loads(numbered(12))["verdicts"], twin)))
     for name, truth, *more in (
         ("v0", "fail"),
         ("v1", "pass", "--note", "clear =1+1"),
@@ -119,8 +118,7 @@ def test_an_import_is_one_undo(rich: Cli, write: Write, tmp_path: Path) -> None:
     rich("labels", "import", path, *other)
     full = rich("calibrate", "--json", *other).json
     assert full["n"] > 0
-    undone = rich("undo", "--json", *other).json
-    assert undone["was"] == "import of 10 labels"
+    assert rich("undo", "--json", *other).json["was"] == "import of 10 labels"
     assert rich("calibrate", "--json", *other).json == empty
     assert rich("undo", "--json", *other).json is None
     rich("redo", *other)

@@ -54,8 +54,7 @@ def test_an_ambiguous_id_lists_the_candidates(two: Cli, command: tuple[str, ...]
 
 
 def test_an_id_that_reads_like_a_run_and_an_id(two: Cli, write: Write) -> None:
-    third = report(verdict("b"), report_id="a")
-    assert two("ingest", write("3.json", third)).code == 0
+    assert two("ingest", write("3.json", report(verdict("b"), report_id="a"))).code == 0
     done = two("label", "a:b", "fail")
     assert done.code == 2
     assert "one:a:b" in done.err

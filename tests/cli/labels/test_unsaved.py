@@ -19,8 +19,7 @@ def test_every_command_tells_of_kept_changes_and_of_a_file_that_is_none(
     with closing(Desk.open(path, reviewer="ann")) as desk:
         key = desk.find(desk.run(), "v1")
         at = datetime(2025, 1, 1, tzinfo=UTC)
-        mark = edits.Edit("mark", key, edits.with_key({"on": True}))
-        kept = unsaved.keep(desk, [(at, mark)])
+        kept = unsaved.keep(desk, [(at, edits.Edit("mark", key, edits.with_key({"on": True})))])
     words = ("--desk", path, "--reviewer", "ann")
     done = cli("queue", *words)
     told = f"1 change of ann not saved when the app ended: kept in {kept}; the screen offers"

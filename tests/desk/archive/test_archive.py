@@ -61,13 +61,11 @@ def test_the_default_seed_comes_from_the_contents_in_any_order_and_form(tmp_path
     for number, path in enumerate(parts):
         packed = gzip.compress(Path(path).read_bytes())
         (tmp_path / "other" / f"{9 - number}.jsonl.gz").write_bytes(packed)
-    other = archive(tmp_path / "two.db", str(tmp_path / "other" / "*"))
-    assert made.run.seed == other.run.seed
+    assert made.run.seed == archive(tmp_path / "two.db", str(tmp_path / "other" / "*")).run.seed
     assert len(bytes.fromhex(made.run.seed)) == sha256().digest_size
     rows, others = drawn(tmp_path / "one.db")[0], drawn(tmp_path / "two.db")[0]
     assert {row[0] for row in rows} == {row[0] for row in others}
-    fewer = archive(tmp_path / "three.db", *parts[:2])
-    assert fewer.run.seed != made.run.seed
+    assert archive(tmp_path / "three.db", *parts[:2]).run.seed != made.run.seed
 
 
 def test_an_archive_is_written_once(tmp_path: Path) -> None:

@@ -358,8 +358,7 @@ def by_hand(name: str) -> dict[str, Any]:
 def labelled(name: str, folder: Path) -> Calibration:
     desk = open_desk(folder / "desk.db")
     run = desk.load(Source.from_path(DATA / f"{name}.report.json")).run
-    rows = read_labels(Source.from_path(DATA / f"{name}.truth.jsonl"))
-    done = import_labels(desk, run, rows)
+    done = import_labels(desk, run, read_labels(Source.from_path(DATA / f"{name}.truth.jsonl")))
     assert done.unknown == 0
     found = figures_of(desk, run)
     assert desk.verify().ok

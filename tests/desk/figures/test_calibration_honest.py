@@ -215,8 +215,7 @@ def test_a_blind_session_names_the_same_item_whatever_the_panel_said(tmp_path: P
 def test_closing_needs_two_deferrals_of_the_same_reviewer(tmp_path: Path) -> None:
     path = tmp_path / "d.db"
     with closing(open_desk(path)) as desk, closing(Desk.open(path, reviewer="ben")) as ben:
-        run = run_of(desk)
-        key = desk.queue(run, "", "draw")[0]
+        key = desk.queue(run_of(desk), "", "draw")[0]
         for _ in range(2):
             with pytest.raises(UsageError, match="you have not deferred it twice"):
                 desk.close_item(key)

@@ -95,8 +95,7 @@ def test_panels_of_any_size_over_several_windows(
 
 
 def test_a_run_without_verdicts_has_no_panels(desk: Desk) -> None:
-    run = load(desk, report())
-    assert len(panels(desk, run)) == 0
+    assert len(panels(desk, load(desk, report()))) == 0
     assert overview(desk)[0].alphas.reasons["alpha"] is Undefined.NO_PAIRS
 
 
@@ -234,8 +233,7 @@ def test_this_run_is_held_against_the_earlier_ones(tmp_path: Path) -> None:
     assert drift.q < 1e-6
     # Its first verdict is over the limit already: .3 is twenty of the usual deviations.
     assert drift.alarm == desk.find(last, "x0")
-    shape = figures.jurors(jurors_page(desk, last))
-    assert shape["jurors"][0]["drift"]["alarm"] == "x0"
+    assert figures.jurors(jurors_page(desk, last))["jurors"][0]["drift"]["alarm"] == "x0"
     # The first run has none before it, and nothing moved within it.
     own = by_name(jurors_page(desk, first))["j1"].offset
     assert own is not None

@@ -51,8 +51,7 @@ def figures(strip: LiveStrip, desk: Desk, run: Run) -> Calibration:
 def agree(strip: LiveStrip, desk: Desk, run: Run) -> None:
     found = strip.read(desk, run)
     same(figures(strip, desk, run), figures_of(desk, run))
-    page = calibration_page(desk, run, jurors=False)
-    close(found.alone, page.alone.metrics)
+    close(found.alone, calibration_page(desk, run, jurors=False).alone.metrics)
     assert found.pace == PaceReader().pace(desk, run)
 
 

@@ -182,8 +182,7 @@ async def test_try_that_was_cut_off_is_same_try_and_pays_once(desk: Desk, tmp_pa
     labels = make_split(desk, run)
     count = itertools.count()
     async with Server(judge) as server:
-        panel = panel_file(tmp_path, server.url)
-        helps = written(desk, labels, panel, FIX)
+        helps = written(desk, labels, panel_file(tmp_path, server.url), FIX)
         task: asyncio.Task[Any]
 
         def stop(_: object) -> None:

@@ -210,8 +210,7 @@ def test_what_is_labelled_meanwhile_stays(desk: Desk) -> None:
             desk.label(desk.find(run, f"v{COUNT}"), Truth.FAIL)
         return True
 
-    done = edits.rest(desk, first, labels)
-    assert done.detail["count"] == COUNT
+    assert edits.rest(desk, first, labels).detail["count"] == COUNT
     assert labelled(desk) == 1
     assert desk.undo() is not None
     assert labelled(desk) == 0

@@ -136,8 +136,7 @@ def test_a_lost_ballot_decides_nothing_in_the_report_and_on_the_desk(
     assert (Flag.ESCALATED in item.assessment.flags) is (why is not None)
     assert item.assessment.mismatches == ()
     # Without what the report states, the desk comes to the same.
-    bare = replace(item.verdict, decision=None, score=None)
-    assert assess(bare).decision == decision
+    assert assess(replace(item.verdict, decision=None, score=None)).decision == decision
     # The table of other rules takes the verdict as it stands.
     assert what_if(desk, run).standing.decided == 1 + (decision in {"pass", "fail"})
     assert all(row.flipped == 0 for row in what_if(desk, run).rows if row.own)

@@ -162,8 +162,7 @@ async def test_a_panel_is_asked() -> None:
     assert line.closed == 0
     body: Any = found.verdict
     assert (body["decision"], body["rubric"], len(body["jurors"])) == ("pass", "Be right.", 3)
-    verdict = verdict_from_body(body)
-    assert panel_hash_status(verdict) is HashStatus.VERIFIED
+    assert panel_hash_status(verdict_from_body(body)) is HashStatus.VERIFIED
     assert body["provenance"]["panel_hash"] == panel.hash("Be right.")
 
 
@@ -262,8 +261,7 @@ async def test_many_cases_are_judged_side_by_side_and_come_back_in_order(tmp_pat
 
 
 def test_many_cases_are_judged_without_an_event_loop() -> None:
-    price = Price(1000, 1000)
-    seats = [Juror("j0", "m0", "custom", base_url=URL, price=price, max_tokens=10)]
+    seats = [Juror("j0", "m0", "custom", base_url=URL, price=Price(1000, 1000), max_tokens=10)]
     panel = Panel("median", jurors=seats, rubric="right?")
     how: dict[str, Any] = {"transport": Jurors(), "clock": Clock(), "environment": {}}
     assert panel.judge_many_sync([question("c0")], **how)[0].decision is Decision.PASS
@@ -317,8 +315,7 @@ def test_samples_come_to_one_ballot(
     assert [one["pass"] for one in ballot["samples"]] == [vote for vote, _ in said]
     assert ballot["tokens_in"] == 100 * len(said)
     assert "id" not in ballot["samples"][0]
-    found = checked(body)
-    assert found.votes.seated == 1
+    assert checked(body).votes.seated == 1
 
 
 def test_every_call_of_a_sample_is_counted_and_stored(room: Room) -> None:
@@ -367,8 +364,7 @@ def test_orders_that_agree_are_one_vote(room: Room) -> None:
 
 
 def test_a_case_without_an_alternative_is_asked_in_one_order(room: Room) -> None:
-    jurors = in_turn((True, 0.8))
-    body = judged(room, jurors, more="swap: true\n")
+    body = judged(room, in_turn((True, 0.8)), more="swap: true\n")
     assert "samples" not in body["jurors"][0]
     checked(body)
 
@@ -379,8 +375,7 @@ def test_samples_that_nobody_can_read_are_passed_over() -> None:
         "id": "v", "case": {"test": "v"}, "threshold": 0.7, "strategy": "quorum", "quorum": 0.5,
         "jurors": [{"id": "j", "score": 0.9, "samples": [*odd, {"score": "9", "swapped": True}]}],
     }  # fmt: skip
-    found = assess(verdict_from_body(body))
-    assert found.decision == "pass"
+    assert assess(verdict_from_body(body)).decision == "pass"
     assert answers(body["jurors"][0], 0.7).startswith("2 answers: ")
 
 

@@ -78,8 +78,7 @@ def test_every_sample_gives_a_panel_that_reads_back(
     draft = panel_new.from_report(str(SAMPLES / name), environment, "Is it right?")
     path = tmp_path / "p.yaml"
     panel_new.write_panel(draft, path)
-    text = path.read_text(encoding="utf-8")
-    assert KEY not in text
+    assert KEY not in path.read_text(encoding="utf-8")
     found = read_panel(path)
     assert found.hash(found.rubric) == draft.spec.hash(draft.spec.rubric)
     told = [(one.name, one.model, one.vendor, one.max_tokens) for one in found.jurors]

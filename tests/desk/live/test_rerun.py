@@ -264,13 +264,11 @@ def stating(desk: Desk, url: str, sha: str | None = None) -> ReadyRerun:
 async def test_a_panel_of_the_first_contract_is_recognised_and_the_diff_says_so(
     desk: Desk, server: Server
 ) -> None:
-    first = prompt_sha256(None, None, 1)
-    prepared = stating(desk, server.url, first)
+    prepared = stating(desk, server.url, prompt_sha256(None, None, 1))
     assert prepared.first.contract_before == 1
     made = await carried(desk, prepared)
     assert made.contract_before == 1
-    shape = shapes.rerun(prepared.first.item, made)
-    assert shape["contract_before"] == 1
+    assert shapes.rerun(prepared.first.item, made)["contract_before"] == 1
     assert f"version 1 of the reply contract; a re-run asks under version {VERSION}" in (
         section_text(result(prepared.first.item, made))
     )
@@ -357,8 +355,7 @@ async def test_every_verdict_of_a_sample_is_asked_about_by_its_jurors(
         for vendor_name, wire in list(VENDORS.items()):
             monkeypatch.setitem(VENDORS, vendor_name, replace(wire, base_url=server.url))
         with closing(open_desk(tmp_path / "desk.db")) as desk:
-            loaded = load(desk, (SAMPLES / name).read_bytes(), name)
-            keys = list(desk.queue(loaded, "", "file"))
+            keys = list(desk.queue(load(desk, (SAMPLES / name).read_bytes(), name), "", "file"))
             found = ready(desk, keys, JURORS, environment=KEYS, shown="")
             summary = await run(desk, found, environment=KEYS)
             assert summary.left == 0

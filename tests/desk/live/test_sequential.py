@@ -107,13 +107,11 @@ def test_a_verdict_of_a_panel_that_stopped_reads_back_the_same(room: Room) -> No
     assert body["decision"] == "pass"
     for key in ("agreement", "band", "escalate_for_review", "escalation_reasons"):
         assert key not in body
-    verdict = verdict_from_body(body)
-    assert panel_hash_status(verdict) is HashStatus.VERIFIED
+    assert panel_hash_status(verdict_from_body(body)) is HashStatus.VERIFIED
     # Taken alone, the key changes the hash, because another panel would have been asked.
     own = {**body["meta"]["reviewdesk"], "stop_when_decided": None}
     other: Any = {**body, "meta": {"reviewdesk": own}}
-    read = verdict_from_body(other)
-    assert panel_hash_status(read) is HashStatus.UNVERIFIED
+    assert panel_hash_status(verdict_from_body(other)) is HashStatus.UNVERIFIED
 
 
 def test_the_desk_puts_it_into_the_rest_and_shows_no_agreement(desk: Desk, room: Room) -> None:
@@ -129,8 +127,7 @@ def test_the_desk_puts_it_into_the_rest_and_shows_no_agreement(desk: Desk, room:
     assert [found[f"j{n}"].drawn.design is Design.SELECTED for n in range(5)] == [False] * 3 + [
         True
     ] * 2
-    text = document_text(jurors(page))
-    assert "not always asked" in text
+    assert "not always asked" in document_text(jurors(page))
     item = items[0]
     assert item.assessment.agreement.spread.reason == "stopped early"
     assert item.assessment.pair.value is None
@@ -216,8 +213,7 @@ def test_labels_are_asked_counted_and_read_back(desk: Desk, room: Room) -> None:
     assert [one["label"] for one in bodies["mixed"]["jurors"]] == ["KEEP", "SPLIT", "KEEP"]
     assert [one.get("pass") for one in bodies["mixed"]["jurors"]] == [True, None, True]
     for body in bodies.values():
-        verdict = verdict_from_body(body)
-        assert panel_hash_status(verdict) is HashStatus.VERIFIED
+        assert panel_hash_status(verdict_from_body(body)) is HashStatus.VERIFIED
     run = load(desk, room.report.read_bytes(), "report.jsonl")
     found = {row.id: desk.item(row.key).assessment for row in desk.rows(desk.queue(run))}
     assert {name: one.decision for name, one in found.items()} == {
@@ -283,8 +279,7 @@ def test_a_panel_stops_when_no_label_can_catch_up(room: Room) -> None:
 
 def test_a_rerun_asks_for_the_labels_again(desk: Desk, room: Room) -> None:
     judge_cases(labelled(room).order(), YES, world(saying(by_seat)))
-    loaded = load(desk, room.report.read_bytes(), "report.jsonl")
-    key = desk.find(loaded, "mixed")
+    key = desk.find(load(desk, room.report.read_bytes(), "report.jsonl"), "mixed")
     panel = str(room.folder / "panel.yaml")
     whole = ready(desk, key, panel, RerunRequest())
     asyncio.run(run(desk, whole, transport=saying(lambda *_: "REJECT")))

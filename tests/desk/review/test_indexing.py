@@ -65,8 +65,7 @@ def test_it_stops_when_told_and_goes_on_later(desk: Desk) -> None:
         assert counts.seen == [400, 450]
     assert ids(desk, run, "question") == sorted(f"v{n}" for n in range(450))
     # Stopped at the very end it is complete all the same.
-    more = load(desk, numbered(3, report_id="more"))
-    assert index(desk, more, lambda _, __: False) is True
+    assert index(desk, load(desk, numbered(3, report_id="more")), lambda _, __: False) is True
 
 
 KILLED = """

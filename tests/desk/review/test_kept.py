@@ -60,8 +60,7 @@ def test_a_look_at_no_desk_finds_nothing_and_makes_nothing(tmp_path: Path) -> No
 
 
 def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
-    path = tmp_path / "d.db"
-    desk = open_desk(path)
+    desk = open_desk(tmp_path / "d.db")
     run = load(desk, numbered(3))
     for text in (
         "",

@@ -65,8 +65,7 @@ def test_a_tag_that_is_none_writes_nothing(desk: Desk) -> None:
 
 def test_a_label_adds_its_tags_in_the_one_event(desk: Desk) -> None:
     tagged(desk, "v1", "a")
-    event = desk.label(key(desk, "v1"), Truth.PASS, tags=["B", "a"])
-    assert event.detail["tags"] == ["a", "b"]
+    assert desk.label(key(desk, "v1"), Truth.PASS, tags=["B", "a"]).detail["tags"] == ["a", "b"]
     assert "tags" not in desk.label(key(desk, "v1"), Truth.FAIL).detail
     assert desk.item(key(desk, "v1")).tags == ("a", "b")
     assert desk.verify().events == 4
@@ -218,5 +217,4 @@ def test_the_last_label_is_the_reviewers_own_in_the_run_and_by_hand(desk: Desk) 
     found = last_label(desk, run)
     assert found is not None
     assert (found.verdict, found.undone) == ("v2", True)
-    other = load(desk, report(verdict("z"), report_id="other"))
-    assert last_label(desk, other) is None
+    assert last_label(desk, load(desk, report(verdict("z"), report_id="other"))) is None

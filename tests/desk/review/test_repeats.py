@@ -110,8 +110,7 @@ def test_a_repeat_is_undone_and_redone_across_a_restart(desk: Desk) -> None:
 
 def test_a_file_with_another_label_meets_no_repeat(desk: Desk) -> None:
     run = run_of(desk)
-    key = desk.queue(run, "", "file")[0]
-    give(desk, key, Truth.FAIL)
+    give(desk, desk.queue(run, "", "file")[0], Truth.FAIL)
     done = import_labels(desk, run, [label_row("v0", "ann", Truth.PASS)])
     assert (done.labelled, done.new, done.conflicts) == (1, 1, 0)
 

@@ -179,8 +179,7 @@ def test_no_search_is_an_error_of_the_index(shared: Desk, text: str, blind: bool
 def test_a_search_may_be_long(desk: Desk, text: str) -> None:
     run = filled(desk, verdict("a"))
     desk.note(desk.find(run, "a"), "a note")
-    found = ids(desk, run, text)
-    assert found == (["a"] if text.startswith("a ") else [])
+    assert ids(desk, run, text) == (["a"] if text.startswith("a ") else [])
 
 
 # Notes

@@ -111,8 +111,7 @@ def current_labels(path: Path) -> dict[tuple[bytes, str], tuple[str, int]]:
         undone = turned.get((row["desk"], row["reviewer"], row["action"]), (0, "redo"))[1] == "undo"
         if row["kind"] != "label" or undone:
             continue
-        counter = json.loads(row["detail"])["counter"]
-        rank = (counter, row["desk"], row["reviewer"], row["seq"])
+        rank = (json.loads(row["detail"])["counter"], row["desk"], row["reviewer"], row["seq"])
         one = (rank, row["label"], row["tentative"])
         best[row["item"], row["author"]] = max(best.get((row["item"], row["author"]), one), one)
     return {place: (label, tentative) for place, (_, label, tentative) in best.items()}

@@ -100,8 +100,7 @@ def test_where_nobody_differs_there_is_nothing_to_settle(desk: Desk, name: str, 
 
 def test_a_full_export_carries_it_to_another_desk(desk: Desk, tmp_path: Path) -> None:
     settle(desk, FAIL, note="so")
-    run = desk.run()
-    rows = full_rows(desk, run, None).rows
+    rows = full_rows(desk, desk.run(), None).rows
     # The row of the adjudication carries the figures: the panel passed what deserved to fail.
     keys = "reviewer", "truth", "adjudicated", "correct"
     assert [tuple(one[key] for key in keys) for one in rows if one["id"] == "v1"] == [

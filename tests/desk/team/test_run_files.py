@@ -138,8 +138,7 @@ def test_another_run_under_the_name_is_refused(
 ) -> None:
     change, problem = CHANGED[name]
     path = rewrite(sent, change)
-    found = take(tmp_path, place)
-    (refused,) = found.refused
+    (refused,) = take(tmp_path, place).refused
     assert refused.file == f"runs/{path.name}"
     assert problem in refused.problem
     assert str(tmp_path) not in refused.problem

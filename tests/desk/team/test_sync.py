@@ -51,8 +51,7 @@ def id_of(path: Path) -> str:
 
 
 def chain_path(place: SharedFolder, desk: Path, reviewer: str = "ann") -> Path:
-    name = file_name(ChainName(id_of(desk), reviewer))
-    return Path(place.address, "chains", name)
+    return Path(place.address, "chains", file_name(ChainName(id_of(desk), reviewer)))
 
 
 @pytest.mark.slow
@@ -125,8 +124,7 @@ def test_two_copies_of_a_desk_that_both_went_on_are_refused_and_none_is_overwrit
     first, last = (desks["a"], copy)[::turn]
     exchange(first, place)
     before = files(Path(place.address))
-    found = exchange(last, place)
-    (refused,) = found.refused
+    (refused,) = exchange(last, place).refused
     assert refused.file == f"chains/{file_name(ChainName(id_of(copy), 'ann'))}"
     assert "event 2: is another event than the one here" in refused.problem
     assert "is a copy or an older backup" in refused.hint

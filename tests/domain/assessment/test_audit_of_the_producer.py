@@ -173,8 +173,7 @@ def test_a_rule_that_decides_nothing_gives_neither_side(decision: str) -> None:
 
 def test_words_that_differ_may_leave_a_rule_open() -> None:
     # KEEP and MERGE both pass, and are not the same word: a unanimous panel may say UNCLEAR.
-    value = labelled("KEEP", "MERGE", decision="inconclusive", strategy="unanimous")
-    assert kinds(value) == []
+    assert kinds(labelled("KEEP", "MERGE", decision="inconclusive", strategy="unanimous")) == []
     same = labelled("KEEP", "KEEP", decision="inconclusive", strategy="unanimous")
     assert kinds(same) == [Breach.DECISION]
     # A stated UNCLEAR is the label's fault, not the decision's.

@@ -326,8 +326,7 @@ def tallied(value: Any) -> RunTally:
 )  # fmt: skip
 def test_it_is_flagged_and_says_why(seats: list[Any], reason: str) -> None:
     value = body(*seats, threshold=0.5, quorum=0.5, escalate_for_review=False)
-    verdict = read(value)
-    found = assess(verdict)
+    found = assess(read(value))
     [note] = [note for note in found.notes if note.flag is Flag.NO_VERDICT]
     assert note.reason == reason
     tally = tallied(value)

@@ -87,8 +87,7 @@ def test_ranking_and_chance() -> None:
     found = judge(rows_of(*DOCUMENT))
     # Every right row has more confidence than every wrong one.
     assert found.read("auroc").value == 1.0
-    rows = rows_of(*DOCUMENT)
-    null = null_ece(rows)
+    null = null_ece(rows_of(*DOCUMENT))
     assert null is not None
     assert found.read("ece_p").value == null.p
     # Two rows of 0.5, both right: ECE is 0.5, and half of all calibrated judges show as much

@@ -140,10 +140,8 @@ def test_cells_are_merged_only_where_sampled_at_one_rate() -> None:
     # At one rate a cell of 5 passes without a label borrows from the 15 fails beside it.
     alike = paired("x", 100, [Apart(3, 5, 0, 0, 0.1), Apart(4, 15, 2, 2, 0.105)])
     assert alike.estimate == pytest.approx(0.2)
-    apart = paired("x", 100, [Apart(3, 5, 0, 0, 0.1), Apart(4, 15, 2, 2, 0.3)])
-    assert apart.estimate is None
-    sides = paired("x", 100, [Apart(0, 5, 0, 0, 0.1), Apart(3, 15, 2, 2, 0.1)])
-    assert sides.estimate is None
+    assert paired("x", 100, [Apart(3, 5, 0, 0, 0.1), Apart(4, 15, 2, 2, 0.3)]).estimate is None
+    assert paired("x", 100, [Apart(0, 5, 0, 0, 0.1), Apart(3, 15, 2, 2, 0.1)]).estimate is None
     # Rates that differ by a tenth of the larger count as one, those by three tenths do not.
     tenth = paired("x", 100, [Apart(3, 5, 0, 0, 0.091), Apart(4, 15, 2, 2, 0.1)])
     assert tenth.estimate == pytest.approx(0.2)
@@ -163,8 +161,7 @@ def test_the_panel_beats_every_juror_or_the_best_beats_the_others() -> None:
     # j0 is right throughout; j1 and j2 are wrong on every other verdict together, and carry the
     # panel there.
     found = many(*[[0.9, 0.9, 0.9], [0.9, 0.1, 0.1]] * 20)
-    said = labels([3] * 40, [PASS] * 40)
-    made, contest = juror_rates(found, said, lone_dissents(found, {}))
+    made, contest = juror_rates(found, labels([3] * 40, [PASS] * 40), lone_dissents(found, {}))
     assert contest.best == "j0"
     assert contest.best_stands
     assert not contest.beats_every
@@ -240,8 +237,7 @@ def test_what_is_asked_of_a_juror_and_of_two_who_differ() -> None:
 def test_a_trim_that_a_report_states_goes_before_ours() -> None:
     said = body(*(juror(f"j{i}", s) for i, s in enumerate((0.1, 0.2, 0.3, 0.8, 0.9))))
     said |= {"decision": "pass", "strategy": "trimmed_mean", "trim_fraction": 0.2}
-    one = read(said, threshold=0.5)
-    run = columns([(0, one)])
+    run = columns([(0, read(said, threshold=0.5))])
     # Three dissent and none alone: ours leaves out the first, the report says the second.
     assert [name for name, mask in lone_dissents(run, {}).items() if mask.any()] == ["j0"]
     stated = lone_dissents(run, {0: {1, 4}})

@@ -81,8 +81,7 @@ def test_a_juror_without_errors_has_no_correlation() -> None:
 def test_the_correlation_is_weighted_by_the_draw() -> None:
     """Two halves, one with errors together and one apart; a weight of 0 leaves one out."""
     together = np.array([[1.0, 0, 1, 0], [1.0, 0, 1, 0]])
-    apart = np.array([[1.0, 0, 1, 0], [0.0, 1, 1, 0]])
-    wrong = np.concatenate([together, apart], axis=1)
+    wrong = np.concatenate([together, np.array([[1.0, 0, 1, 0], [0.0, 1, 1, 0]])], axis=1)
     strata = np.repeat([0, 1], 4)
     every = np.arange(8)
     only = error_correlation(wrong, np.repeat([1.0, 1e-9], 4), strata, every).estimate
@@ -122,8 +121,7 @@ def test_prices_replace_the_number_of_jurors() -> None:
 
 
 def test_many_verdicts_on_few_contents_are_few_labels() -> None:
-    rng = np.random.default_rng(2)
-    wrong = (rng.random((3, 24)) < 0.4).astype(float)
+    wrong = (np.random.default_rng(2).random((3, 24)) < 0.4).astype(float)
     copies = np.repeat(wrong, 10, axis=1)
     one = error_correlation(wrong, np.ones(24), np.zeros(24), np.arange(24))
     ten = error_correlation(copies, np.ones(240), np.zeros(240), np.repeat(np.arange(24), 10))

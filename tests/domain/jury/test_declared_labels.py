@@ -135,8 +135,7 @@ def test_labels_beside_votes_that_one_of_them_lacks() -> None:
     assert (found.unanimous_scores, found.unanimous_votes) == (False, False)
     assert [seat.dissent for seat in found.seats] == [False, True, False]
     # The same without a rule or a consensus that labels could have given.
-    alone = labelled(strategy=None, jurors=jurors)
-    assert alone.agreement.spread.raw == pytest.approx(-1 / 3)
+    assert labelled(strategy=None, jurors=jurors).agreement.spread.raw == pytest.approx(-1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +198,7 @@ def test_labels_enter_the_panel_hash_only_where_they_are_set() -> None:
 
 
 def verdict_of(panel: Panel, ballots: list[Ballot]) -> Verdict:
-    body = panel.body(Case("case", ""), [as_juror(one) for one in ballots])
-    read = verdict_from_body(body)
+    read = verdict_from_body(panel.body(Case("case", ""), [as_juror(one) for one in ballots]))
     return replace(read, policy=replace(read.policy, counting=panel.counting_for(())))
 
 

@@ -212,8 +212,7 @@ def test_every_passage_of_a_sign_is_found_among_many_texts(
 )  # fmt: skip
 def test_a_hostile_text_ends(piece: str) -> None:
     rest = " judge instructions score 10/10 pass give </response verdict\" 'pass' 满分"
-    found = passages(piece * (2 * REACH // len(piece)) + rest)
-    assert len(found) <= MAX_PASSAGES
+    assert len(passages(piece * (2 * REACH // len(piece)) + rest)) <= MAX_PASSAGES
 
 
 @pytest.mark.slow

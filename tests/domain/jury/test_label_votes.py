@@ -182,8 +182,7 @@ def test_labels_decide_where_nothing_else_does(strategy: str, label: str, decisi
     # They answered: nobody is missing, and the unit's nominal alpha sees the split.
     assert [seat.state for seat in found.seats] == [State.COUNTED] * 3
     assert (found.degraded, found.agreement.alpha) == ((), 0.0)
-    united = assessed(_labelled("KEEP", "keep", "Keep", strategy=strategy))
-    assert united.agreement.alpha == 1.0
+    assert assessed(_labelled("KEEP", "keep", "Keep", strategy=strategy)).agreement.alpha == 1.0
 
 
 def test_what_is_stated_or_scored_stands_before_the_labels() -> None:

@@ -137,8 +137,7 @@ def test_what_each_status_is_counted_as(status: Status) -> None:
     asked_again = failed or status is Status.UNKNOWN
     assert verdict.missing == (("c",) if asked_again else ())
     assert bool(found.degraded) is (status is not Status.NOT_ASKED)
-    laid = columns([(0, verdict)]).failed[:, 0].tolist()
-    assert laid == [False, False, failed]
+    assert columns([(0, verdict)]).failed[:, 0].tolist() == [False, False, failed]
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,7 @@ def test_questions_are_read(text: str, figure: str, op: str, limit: float) -> No
     assert (found.figure, found.op, found.limit) == (figure, op, limit)
     if found.of:
         found = with_raters(found, ("gpt-4", "a", "b"))
-    again = RunQuestion.from_detail(found.detail(), at="", event=0, closed=False)
-    assert again == found
+    assert RunQuestion.from_detail(found.detail(), at="", event=0, closed=False) == found
 
 
 @pytest.mark.parametrize(
@@ -110,8 +109,7 @@ def test_questions_are_read(text: str, figure: str, op: str, limit: float) -> No
     ],
 )
 def test_whom_a_question_is_about(text: str, of: tuple[str, ...]) -> None:
-    found = with_raters(parse_question(text), ("a", "a less b", "b"))
-    assert found.of == of
+    assert with_raters(parse_question(text), ("a", "a less b", "b")).of == of
 
 
 @pytest.mark.parametrize(
@@ -174,8 +172,7 @@ def test_the_question_is_answered_and_one_may_stop() -> None:
     found = ask(label(70))
     assert (found.reply, found.safe, found.more) == (Reply.YES, True, 0)
     assert found.look.low >= 0.8
-    no = ask(label(70), question=replace(QUESTION, op="<=", limit=0.5))
-    assert no.reply is Reply.NO
+    assert ask(label(70), question=replace(QUESTION, op="<=", limit=0.5)).reply is Reply.NO
 
 
 def test_an_interval_as_narrow_as_asked_is_safe_to_stop_at() -> None:

@@ -67,8 +67,7 @@ def test_who_waits_longest_comes_first() -> None:
     assert order == sorted((one for one in due if due[one] <= 80), key=lambda one: (due[one], one))
     # An item labelled again waits anew; one that came back already is not offered.
     assert set(order[1:]) == {*repeats_due(newest, {*order[1:]}, 9, "seed", 1)}
-    again = repeats_due(newest | {order[0]: 80}, newest, 9, "seed", 1)
-    assert order[0] not in again
+    assert order[0] not in repeats_due(newest | {order[0]: 80}, newest, 9, "seed", 1)
 
 
 def test_agreement_with_oneself() -> None:
@@ -109,8 +108,7 @@ def test_the_ends_choose_none_and_all() -> None:
 
 def test_the_choice_is_as_documented() -> None:
     item = bytes.fromhex("ab" * 32)
-    digest = hashlib.sha256(b"second opinion\n" + b"ab" * 32).digest()
-    edge = int.from_bytes(digest[:8]) / 2**64
+    edge = int.from_bytes(hashlib.sha256(b"second opinion\n" + b"ab" * 32).digest()[:8]) / 2**64
     assert is_double(item, edge + 1e-9)
     assert not is_double(item, edge - 1e-9)
 
@@ -171,8 +169,7 @@ def test_worked_paces(text: str, expected: Pace) -> None:
     pacing = Pacing()
     for action, word in enumerate(text.split()):
         kind, seconds = word.split("@")
-        at = START + timedelta(seconds=float(seconds))
-        pacing.add(at, kind.removeprefix("-"), action)
+        pacing.add(START + timedelta(seconds=float(seconds)), kind.removeprefix("-"), action)
         pacing.turn(action, stands=False)
         pacing.turn(action, stands=not kind.startswith("-"))
     assert pacing.pace() == expected

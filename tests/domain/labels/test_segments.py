@@ -113,8 +113,7 @@ def test_segments_hold_the_truth() -> None:
             for rank in range(size):
                 name = "weak" if draw.random() < weak else "strong"
                 correct = bool(draw.random() < {"weak": 0.75, "strong": 0.95}[name])
-                key = 1000 * h + rank
-                frame.append(SegmentVerdict(name, key, h, rank, Decision.PASS))
+                frame.append(SegmentVerdict(name, 1000 * h + rank, h, rank, Decision.PASS))
                 right += [correct] if name == "weak" else []
                 if rank < labels:
                     rows.append(placed(h, rank, Truth.PASS if correct else Truth.FAIL))

@@ -194,8 +194,7 @@ def test_strata_are_bet_on_as_a_count_over_every_total_says() -> None:
 
 
 def test_what_was_known_before_bounds_it_at_once() -> None:
-    made = ConfidenceSequence({0: DrawnGroup(50, 0.5, 50, 40, 45)})
-    found = made.look()
+    found = ConfidenceSequence({0: DrawnGroup(50, 0.5, 50, 40, 45)}).look()
     assert (found.low, found.high) == (0.40, 0.95)
 
 

@@ -78,8 +78,7 @@ def test_the_reports_score_is_not_mixed_with_ours() -> None:
     row = _labelled(PASS, "pass", 0.8, stated_score=0.9)
     assert confidence(row, "support", scores_stated=True) == 0.9
     assert confidence(row, "support", scores_stated=False) == 0.8
-    unsaid = _labelled(PASS, "pass", 0.8)
-    assert confidence(unsaid, "support", scores_stated=True) is None
+    assert confidence(_labelled(PASS, "pass", 0.8), "support", scores_stated=True) is None
 
 
 @pytest.mark.parametrize("source", ["support", "score", "reported", "vote_share"])
@@ -275,8 +274,7 @@ def test_the_audit_is_what_was_drawn_of_the_rest() -> None:
     ]
     sizes = {FLAGGED_PASS: 1, REST_PASS: 8, REST_FAIL: 2}
     figures = replace(_figures(sizes=sizes), audits={REST_PASS: 3, REST_FAIL: 2})
-    made = make_rows(labels, figures)
-    assert audited(made) == [True, False]
+    assert audited(make_rows(labels, figures)) == [True, False]
 
 
 RATES = ("accuracy", "sensitivity", "specificity", "honest_rate")
@@ -295,8 +293,7 @@ def labelled_run(desk: Desk) -> tuple[Run, list[int]]:
     the hard ones; return the run and these."""
     bodies = [verdict(f"v{at:02d}", *((0.9,) * 3 if at % 2 else (0.1,) * 3)) for at in range(60)]
     run = load(desk, report(*bodies))
-    keys = [*desk.queue(run, "", "draw")][:40]
-    rows = desk.rows(keys)
+    rows = desk.rows([*desk.queue(run, "", "draw")][:40])
     hard = [rows[2].key, rows[9].key, rows[17].key][:HARD]
     for at, row in enumerate(rows):
         if row.key not in hard:

@@ -234,8 +234,7 @@ def told(**juror: Any) -> Any:
 
 
 def test_jurors_and_rule_are_taken_over() -> None:
-    verdict = made(vendor="OpenAI", weight=2.0, temperature=0.5)
-    found = panel_of(verdict, {}, VENDORS)
+    found = panel_of(made(vendor="OpenAI", weight=2.0, temperature=0.5), {}, VENDORS)
     (juror,) = found.jurors
     assert (juror.name, juror.model, juror.vendor) == ("a", "gpt-5-mini", "openai")
     assert (juror.weight, juror.temperature) == (2.0, 0.5)

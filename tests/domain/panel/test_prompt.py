@@ -311,8 +311,7 @@ def test_declared_labels_are_an_enum_of_the_schema_and_of_the_prompt() -> None:
     assert label == {"type": ["string", "null"], "enum": ["KEEP", "REJECT", "SPLIT", None]}
     assert '"KEEP" or "REJECT" or "SPLIT", or null' in shape("ab12", DECLARED)
     # A brace or a quote of a label stays one, and never becomes the nonce.
-    odd = LabelRules(labels=('a "b"', "{nonce} x"))
-    assert shape("ab12", odd).count("ab12") == 1
+    assert shape("ab12", LabelRules(labels=('a "b"', "{nonce} x"))).count("ab12") == 1
 
 
 def test_a_whole_reply_is_valid_and_each_key_is_required_of_an_endpoint() -> None:

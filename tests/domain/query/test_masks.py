@@ -107,8 +107,7 @@ def holds(row: Row, term: Term) -> bool:
         return pair in pairs and term.value in {"", row["decision"]}
     if term.name == "warn":
         bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
-        both = Flag.BIAS_WARNING | Flag.SAME_FAMILY
-        return bool(row["flags"] & bits.get(term.value, both))
+        return bool(row["flags"] & bits.get(term.value, Flag.BIAS_WARNING | Flag.SAME_FAMILY))
     if term.name == "mark":
         return bool(row["marked"])
     if term.name.startswith("unanimous"):

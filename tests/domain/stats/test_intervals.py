@@ -143,8 +143,7 @@ def test_kappa_where_one_rate_is_open_is_that_at_its_ends() -> None:
     assert found == pytest.approx((worst, best))
     # Nobody labelled a fail: all of them may be right, or wrong.
     bounds = kappa_interval([parts[0], Part(25, 0, 0)], [True, False], Target.RUN)
-    nothing = Cells(tp=20, fp=5, tn=0, fn=25).kappa
-    assert bounds == pytest.approx((nothing, best))
+    assert bounds == pytest.approx((Cells(tp=20, fp=5, tn=0, fn=25).kappa, best))
 
 
 def test_a_file_takes_its_effective_number_and_knows_no_confidence_but_its_own() -> None:
@@ -195,8 +194,7 @@ SOME = {"s0": (10, 7), "s1": (5, 3), "s3": (20, 18), "s4": (10, 9)}
 
 
 def test_a_census_is_known_of_this_run_and_a_sample_of_such_items() -> None:
-    found = labels(**CENSUS)
-    made = make_rows(found, FIGURES)
+    made = make_rows(labels(**CENSUS), FIGURES)
     here = panel_intervals(made)
     for rate, (k, n) in zip(
         (here.accuracy, here.sensitivity, here.specificity), KNOWN, strict=True
@@ -216,8 +214,7 @@ def test_a_census_is_known_of_this_run_and_a_sample_of_such_items() -> None:
 
 
 def test_a_sample_is_less_sure_and_such_items_least() -> None:
-    found = labels(**SOME)
-    made = make_rows(found, FIGURES)
+    made = make_rows(labels(**SOME), FIGURES)
     here, such = (panel_intervals(made, target) for target in Target)
     assert here.accuracy == drawn_rate(
         [Part(10, 10, 7), Part(5, 5, 3), Part(60, 20, 18), Part(25, 10, 9)]
@@ -230,8 +227,7 @@ def test_a_sample_is_less_sure_and_such_items_least() -> None:
 
 
 def test_labels_of_the_flagged_alone_leave_bounds() -> None:
-    found = labels(s0=(10, 7), s1=(5, 3))
-    here = panel_intervals(make_rows(found, FIGURES))
+    here = panel_intervals(make_rows(labels(s0=(10, 7), s1=(5, 3)), FIGURES))
     assert here.accuracy.estimate is None
     # 7 + 3 known right; the 85 of the rest may all be wrong, or right.
     assert (here.accuracy.low, here.accuracy.high) == pytest.approx((0.1, 0.95))

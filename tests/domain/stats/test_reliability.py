@@ -166,8 +166,7 @@ def _enumerated(confidence: list[float], weight: list[float]) -> list[tuple[floa
 def test_the_mean_against_every_outcome(case: list[tuple[float, int]]) -> None:
     confidence, weight = [c for c, _ in case], [float(w) for _, w in case]
     exact = math.fsum(size * chance for size, chance in _enumerated(confidence, weight))
-    rows = Rows.of(confidence, [True] * len(case), weight)
-    found = null_ece(rows, draws=19)
+    found = null_ece(Rows.of(confidence, [True] * len(case), weight), draws=19)
     assert (found.expected if found else 0.0) == pytest.approx(exact, abs=1e-12)
 
 
@@ -221,8 +220,7 @@ def test_a_large_bin_against_the_binomials_own_formula() -> None:
     m = math.floor(n * p) + 1
     log = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
     deviation = 2 * m * (1 - p) * math.exp(log + m * math.log(p) + (n - m) * math.log(1 - p))
-    rows = Rows.of([p] * n, [True] * n)
-    found = null_ece(rows)
+    found = null_ece(Rows.of([p] * n, [True] * n))
     assert found is not None
     assert found.expected == pytest.approx(deviation / n, rel=1e-9)
 

@@ -123,8 +123,7 @@ def test_a_threshold_moves_the_votes() -> None:
         juror("c", **{"pass": True}), juror("d", 0.5, **{"pass": True}), threshold=0.8, quorum=0.5,
     )  # fmt: skip
     at = Variant(threshold=0.6)
-    votes = varied(columns([(0, read(value))]), at).columns.votes
-    assert votes.T.tolist() == [[1, -1, 1, 0]]
+    assert varied(columns([(0, read(value))]), at).columns.votes.T.tolist() == [[1, -1, 1, 0]]
     # Two of four seated meet the half, as recorded by other jurors. (0.75 + 0.875 + 0.5) / 3.
     assert together([value], at) == [(2.125 / 3, "pass")]
 
@@ -149,8 +148,7 @@ def test_no_panels_and_empty_panels() -> None:
 
 def test_a_panel_that_failed_whole_is_undecided() -> None:
     value = panel(None, None, threshold=0.5, quorum=0.5, strategy="quorum")
-    made = columns([(0, read(value))])
-    assert made.decision.tolist() == [-1]
+    assert columns([(0, read(value))]).decision.tolist() == [-1]
     assert together([value], Variant()) == [(None, None)]
 
 

@@ -43,8 +43,7 @@ async def test_the_bytes_on_each_wire_hold_the_one_schema_in_its_order(vendor: s
     calls, ballots = await sent(vendor)
     assert [ballot["status"] for ballot in ballots] == ["ok", "ok"]
     for seen in calls:
-        body = json.loads(seen.body)
-        found = structure(body)
+        found = structure(json.loads(seen.body))
         if vendor in {"deepseek", "custom"}:  # no schema on these endpoints
             assert found is None
         else:

@@ -50,8 +50,7 @@ class Text:
 
 def _text(name: str, text: str) -> Text:
     ends = tuple(found.end() for found in TOKEN.finditer(text))
-    opens = tuple(found.end() for found in OPEN.finditer(text))
-    return Text(name, text, ends[:-1], opens)
+    return Text(name, text, ends[:-1], tuple(found.end() for found in OPEN.finditer(text)))
 
 
 @cache

@@ -146,8 +146,7 @@ def test_any_pieces_break_off_at_the_same_place(value: Any, sizes: Any, cut: int
 @pytest.mark.slow
 def test_a_long_run_of_letters_is_stepped_over_in_time() -> None:
     # base64 and hex hold whatever they end in back; that must not be copied again and again
-    text = b'["' + b"0123456789abcdef" * (1 << 20) + b'", 1.5]'
-    window, _ = _window(io.BytesIO(text))
+    window, _ = _window(io.BytesIO(b'["' + b"0123456789abcdef" * (1 << 20) + b'", 1.5]'))
     assert window.skim("$") == [None, 1.5]
 
 

@@ -14,8 +14,7 @@ from tests.helpers import source
 
 
 def plain(text: str | bytes) -> Any:
-    data = text.encode() if isinstance(text, str) else text
-    return read_yaml(source(data, "s.yml")).plain()
+    return read_yaml(source(text.encode() if isinstance(text, str) else text, "s.yml")).plain()
 
 
 @pytest.mark.parametrize(

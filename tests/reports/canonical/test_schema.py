@@ -104,8 +104,7 @@ def _mutants() -> list[dict[str, Any]]:
     chance = random.Random(20250131)  # noqa: S311 - a fixed sequence, not a secret
     for _ in range(500):
         document = copy.deepcopy(chance.choice(mutants))
-        places = _places(document)
-        path = chance.choice(places)
+        path = chance.choice(_places(document))
         _at(document, path[:-1])[path[-1]] = chance.choice(VALUES)
         mutants.append(document)
     return mutants

@@ -102,8 +102,7 @@ def test_a_member_that_replaces_another_counts_alone() -> None:
     files = list(members(LOG).items())
     name = "samples/b_epoch_1.json"
     later = json.dumps(sample("b", {QA: panel("C", "C", "C")})).encode()
-    report = opened(archive([*files, (name, later)]))
-    _, second = report.verdicts()
+    _, second = opened(archive([*files, (name, later)])).verdicts()
     assert second["decision"] == "pass"
 
 

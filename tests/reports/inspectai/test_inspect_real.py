@@ -78,8 +78,7 @@ def _answers(sample: Any) -> list[tuple[float | None, bool | None, str | None]]:
 
 @pytest.mark.parametrize("path", sorted(FILES.glob("*")), ids=lambda path: path.name)
 def test_every_ballot_is_what_the_log_says(path: Path) -> None:
-    report = read(Source.from_path(path))
-    bodies = list(report.verdicts())
+    bodies = list(read(Source.from_path(path)).verdicts())
     samples = _plain(path)
     assert [body["case"]["test"] for body in bodies] == [sample["id"] for sample in samples]
     for body, sample in zip(bodies, samples, strict=True):

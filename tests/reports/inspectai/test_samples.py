@@ -40,8 +40,7 @@ def test_several_scorers_are_one_jury_without_a_decision() -> None:
 def test_scorers_that_ask_no_model_are_checks() -> None:
     events = [*scoring("match"), *scoring("own"), *scoring("asks", call("v/m", "C"))]
     scores = {"match": "C", "own": True, "asks": 1, "unseen": 0.5, "includes": "I"}
-    document = log(sample("a", scores, events=events), scorers=["match", "own", "includes"])
-    body = one(document)
+    body = one(log(sample("a", scores, events=events), scorers=["match", "own", "includes"]))
     # no events tell of "unseen", so nobody knows; "includes" is a rule in code by its name
     assert [juror["id"] for juror in body["jurors"]] == ["asks", "unseen"]
     passes = {"match": True, "own": True, "includes": False}
@@ -70,8 +69,7 @@ def test_a_sample_of_checks_alone_keeps_what_the_log_decides() -> None:
 def test_a_panel_beside_other_scorers_is_a_verdict_with_its_own_consensus() -> None:
     scores = {QA: panel("C", "C", "C", "I"), "tone": "I", "match": "C", "facts": 0.4}
     document = log(sample("a", scores), sample("b", {QA: panel(NAN, "C", "I"), "tone": "C"}))
-    report = opened(document)
-    found = list(report.verdicts())
+    found = list(opened(document).verdicts())
     assert len(found) == 4
     assert [(one["id"], one.get("decision"), one.get("score")) for one in found] == [
         (f"a/{QA}", "pass", 1.0),

@@ -68,8 +68,7 @@ def test_the_types_of_langfuse_take_it(truth: str) -> None:
 @pytest.mark.parametrize("truth", ["pass", "fail", "unsure"])
 def test_the_types_of_langsmith_take_it(truth: str) -> None:
     schemas = pytest.importorskip("langsmith.schemas", reason="langsmith is not installed")
-    made = body("langsmith", truth)
-    found = schemas.FeedbackCreate(**{"trace_id": None, **made})
+    found = schemas.FeedbackCreate(**{"trace_id": None, **body("langsmith", truth)})
     assert (str(found.run_id), found.key, found.value) == (RUN, NAME, truth)
 
 

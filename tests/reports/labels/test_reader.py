@@ -319,8 +319,7 @@ def test_the_list_of_labels_in_json_is_read_too() -> None:
 
 
 def test_a_workbook_in_which_labels_were_edited() -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
+    book = pytest.importorskip("openpyxl").Workbook()
     for cells in (["id", "truth", "reviewer", "pi"], [7.0, True, "ann", 0.5], ["b", "fail", "", 1]):
         book.active.append(cells)
     stream = io.BytesIO()

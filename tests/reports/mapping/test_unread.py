@@ -104,8 +104,7 @@ def test_every_reader_says_unknown(of_tool: Any) -> None:
 
 def test_rows_of_a_table_whose_answer_is_elsewhere_are_unknown() -> None:
     rows = [{"item": "a", "judge": "j", "level": 3}, {"item": "a", "judge": "k", "score": 1}]
-    data = "".join(json.dumps(row) + "\n" for row in rows)
-    (body,) = verdicts(data, format="table")
+    (body,) = verdicts("".join(json.dumps(row) + "\n" for row in rows), format="table")
     assert [one.get("status") for one in body["jurors"]] == ["unknown", None]
     assert body["jurors"][0]["meta"] == {"unread": ["level"]}
     told = table_refusal(long(["a", "j", "", 3], columns="item,judge,error,level"))

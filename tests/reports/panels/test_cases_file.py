@@ -53,8 +53,7 @@ def test_every_key_has_its_place() -> None:
 
 def test_id_and_output_are_enough_and_null_is_left_out() -> None:
     assert case_from(LEAST) == Case("a", "x")
-    rest = dict.fromkeys(FULL.keys() - LEAST.keys())
-    assert case_from({**LEAST, **rest}) == Case("a", "x")
+    assert case_from({**LEAST, **dict.fromkeys(FULL.keys() - LEAST.keys())}) == Case("a", "x")
     # An empty answer is one that can be judged.
     assert case_from({"id": "a", "output": ""}).output == ""
 

@@ -260,8 +260,7 @@ def test_who_rated_and_when_is_kept_where_it_is_given() -> None:
     when = "2026-01-31T12:00:00Z"
     told = {"author": "ann", "timestamp": when}
     human = {"pass": None, "score": 0, "reason": "", "assertion": {"type": "human"}, **told}
-    body = one(rubric(1, True), human)
-    assert body["human"] == {"label": "unsure", "by": "ann", "at": when}
+    assert one(rubric(1, True), human)["human"] == {"label": "unsure", "by": "ann", "at": when}
 
 
 def test_a_rating_of_a_row_stands_at_each_of_its_verdicts() -> None:

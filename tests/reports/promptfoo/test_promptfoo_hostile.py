@@ -43,8 +43,7 @@ def _settles(document: Any) -> None:
     """It opens; the one other way to end is an error of one line."""
     options = ReadOptions(format="promptfoo")
     try:
-        report = read(Source.from_bytes("r", json.dumps(document).encode()), options)
-        list(report.verdicts())
+        list(read(Source.from_bytes("r", json.dumps(document).encode()), options).verdicts())
     except ReportError as error:
         if "\n" in str(error):
             raise
@@ -82,8 +81,7 @@ def test_results_longer_than_any_single_value_are_read_row_by_row() -> None:
         for at in range(80)
     ]
     tests = [{"vars": {"q": text}} for _ in range(80)]
-    document = result(*rows, config={"description": "long", "tests": tests})
-    report, bodies = opened(document)
+    report, bodies = opened(result(*rows, config={"description": "long", "tests": tests}))
     assert (len(bodies), report.header["title"]) == (80, "long")
     assert len(bodies[79]["output"]) == 120_000
 
@@ -176,8 +174,7 @@ def test_yaml_that_would_take_long_is_refused() -> None:
 
 
 def test_yamls_odd_numbers_and_characters_are_counted() -> None:
-    document = _yaml(result(row(rubric(1, True)))).decode()
-    odd = document.replace("score: 1\n", "score: .nan\n", 1)
+    odd = _yaml(result(row(rubric(1, True)))).decode().replace("score: 1\n", "score: .nan\n", 1)
     odd = odd.replace("because 1", '"half \\ud83d of \\ud83c\\udf89"', 1)
     report, (body,) = opened(odd.encode())
     (juror,) = body["jurors"]

@@ -131,8 +131,7 @@ def test_an_export_of_ids_alone_says_how_to_export_answers() -> None:
 
 
 def test_names_of_a_tools_scores_may_be_said_to_be_criteria_or_judges() -> None:
-    data = (FILES / "opik.json").read_bytes()
-    found = verdicts(data, criteria_columns=("cat",))
+    found = verdicts((FILES / "opik.json").read_bytes(), criteria_columns=("cat",))
     assert [body["id"] for body in found] == ["d1", "d1 / cat", "d2", "d2 / cat"]
     assert [scores(body) for body in found[:2]] == [{"ann": 1.0, "ben": 1.0}, {"cat": 0.0}]
     both = verdicts((FILES / "ragas.jsonl").read_bytes(), judge_columns=("faithfulness",))
@@ -164,8 +163,7 @@ def test_a_map_of_a_persons_own(tmp_path: Path) -> None:
     path.write_text(OWN)
     panel = [{"who": "a", "points": 3, "why": "w"}, {"who": "b", "points": "flop"}]
     rows = [{"key": "k1", "said": {"text": "t"}, "panel": panel}]
-    text = json.dumps({"version": [], "outcomes": rows})
-    (body,) = verdicts(text, map=str(path))
+    (body,) = verdicts(json.dumps({"version": [], "outcomes": rows}), map=str(path))
     # 3 of 4
     assert body["jurors"] == [
         {"id": "a", "score": 0.75, "raw_score": 3, "scale": [0, 4], "reason": "w"},

@@ -353,8 +353,7 @@ def test_a_key_for_each_of_many_rows() -> None:
 def test_binary_tables_say_the_same(kind: str) -> None:
     file = io.BytesIO()
     if kind == "xlsx":
-        openpyxl = pytest.importorskip("openpyxl")
-        book = openpyxl.Workbook()
+        book = pytest.importorskip("openpyxl").Workbook()
         for cells in (COLUMNS, *(row.values() for row in ROWS)):
             book.active.append([*cells])
         book.save(file)
@@ -362,8 +361,7 @@ def test_binary_tables_say_the_same(kind: str) -> None:
         pyarrow = pytest.importorskip("pyarrow")
         held = pyarrow.Table.from_pylist(ROWS)
         if kind == "parquet":
-            parquet = pytest.importorskip("pyarrow.parquet")
-            parquet.write_table(held, file)
+            pytest.importorskip("pyarrow.parquet").write_table(held, file)
         else:
             with pyarrow.ipc.new_file(file, held.schema) as writer:
                 writer.write_table(held)

@@ -114,8 +114,7 @@ def ballots(bodies: list[Any]) -> list[tuple[Any, ...]]:
 
 
 def rows(name: str) -> list[Any]:
-    text = (TABLES / name).read_bytes().decode()
-    return list(csv.DictReader(io.StringIO(text, newline="")))
+    return list(csv.DictReader(io.StringIO((TABLES / name).read_bytes().decode(), newline="")))
 
 
 @needs_files

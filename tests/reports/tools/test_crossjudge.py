@@ -100,8 +100,7 @@ def test_words_that_pass_or_fail(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["SPLIT", "MERGE", "UNCLEAR", "später", "DISAGREE"])
 def test_other_words_are_no_vote_and_no_score(word: str) -> None:
-    found = juror(word, 0.8)
-    assert found == {"id": "c", "label": word, "confidence": 0.8, "pass": None}
+    assert juror(word, 0.8) == {"id": "c", "label": word, "confidence": 0.8, "pass": None}
     assert juror(word, 0.8, pass_labels=(f" {word.lower()}",))["score"] == 0.8
     assert juror(word, 0.8, fail_labels=(word,))["score"] == 0.2
 

@@ -112,8 +112,7 @@ def test_a_verdict_without_votes_is_one_ballot() -> None:
 
 def test_earlier_turns_stand_before_the_message() -> None:
     turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-    tried = attempt(vote(), transcript=turns[:1])
-    body = only(report(scenario(tried, history=turns)))
+    body = only(report(scenario(attempt(vote(), transcript=turns[:1]), history=turns)))
     assert body["input"] == "user: hi\nassistant: hello\nuser: hi\nuser: when?"
 
 
@@ -310,8 +309,7 @@ def test_one_row_of_promptfoo_on_several_lines() -> None:
 
 
 def test_a_file_of_which_nothing_is_left_is_no_empty_run() -> None:
-    document = canonical({**verdict("a"), "score": 5})
-    text = refusal(document, skip_bad=True)
+    text = refusal(canonical({**verdict("a"), "score": 5}), skip_bad=True)
     assert "has no verdict that can be read; the first is $.verdicts[0].score" in text
 
 
