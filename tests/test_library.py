@@ -70,9 +70,7 @@ def test_a_result_has_the_json_of_its_command(
     assert not faults(Page(found._repr_html_()))
 
 
-def test_runs_have_the_json_of_their_command(
-    desk: rd.ReviewDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_have_their_commands(desk: rd.ReviewDesk, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert command(["runs", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -80,9 +78,7 @@ def test_runs_have_the_json_of_their_command(
     assert desk.runs["support-bot"].to_dict() == rows[1]
 
 
-def test_jurors_are_what_calibrate_adds(
-    desk: rd.ReviewDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_jurors_are_as_calibrated(desk: rd.ReviewDesk, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert command(["calibrate", "--run", "library-desk", "--jurors", "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)

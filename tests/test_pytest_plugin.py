@@ -59,9 +59,7 @@ def run(folder: pytest.Pytester, *options: str) -> pytest.RunResult:
     return done
 
 
-def test_a_jury_that_keeps_its_gates_passes_and_says_what_was_checked(
-    folder: pytest.Pytester,
-) -> None:
+def test_a_jury_within_its_gates_passes_and_says_what_was_checked(folder: pytest.Pytester) -> None:
     write(folder, suite(entry("calm one", case="calm")))
     done = run(folder, "-rP")
     done.assert_outcomes(passed=1)
@@ -99,9 +97,7 @@ def test_a_failure_reads_as_the_command_prints_it(folder: pytest.Pytester) -> No
     ],
     ids=["suite", "report", "desk"],
 )
-def test_what_cannot_be_read_names_file_and_line(
-    text: bytes, told: str, folder: pytest.Pytester
-) -> None:
+def test_what_is_unreadable_names_its_line(text: bytes, told: str, folder: pytest.Pytester) -> None:
     write(folder, text)
     done = run(folder)
     done.assert_outcomes(failed=1)
@@ -110,9 +106,7 @@ def test_what_cannot_be_read_names_file_and_line(
     assert not (folder.path / "desk.db").exists()
 
 
-def test_a_report_that_the_test_made_takes_the_place_of_what_entries_name(
-    folder: pytest.Pytester,
-) -> None:
+def test_a_report_of_the_test_takes_the_place_of_what_entries_name(folder: pytest.Pytester) -> None:
     (folder.path / "made.json").write_bytes(report(CALM))
     write(folder, suite(entry(), entry("m", "run: gone")), "'suite.yml', report='made.json'")
     run(folder).assert_outcomes(passed=1)

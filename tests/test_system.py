@@ -217,9 +217,7 @@ _ASKS = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG
 
 
 @POSIX
-def test_ctrl_c_waits_for_a_block_and_does_not_reach_what_begins_in_it(
-    request: pytest.FixtureRequest,
-) -> None:
+def test_ctrl_c_waits_for_a_block_and_spares_what_it_begins(request: pytest.FixtureRequest) -> None:
     # A shell ignores ctrl+c for what it starts in the background.
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, former))

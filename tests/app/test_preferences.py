@@ -67,9 +67,7 @@ def test_each_window_stores_only_what_was_chosen_in_it(tmp_path: Path) -> None:
     close(review)
 
 
-def test_a_choice_that_cannot_be_stored_is_told_once_and_does_not_keep_the_app_open(
-    tmp_path: Path,
-) -> None:
+def test_a_choice_that_cannot_be_stored_is_told_once_and_lets_the_app_close(tmp_path: Path) -> None:
     review = start(tmp_path)
     review.desk.conn.execute("DROP TABLE kept_settings")
     for action in ("pane.wider", "pane.narrower"):

@@ -241,9 +241,7 @@ def test_desk_and_reviewer_of_the_file(
     assert cli("label", "v2", "pass", "--json").json["reviewer"] == "ann"
 
 
-def test_blind_of_the_file_is_for_a_run_never_opened_before(
-    cli: Cli, file: Path, desk_path: Path
-) -> None:
+def test_blind_of_the_file_is_for_a_run_never_opened(cli: Cli, file: Path, desk_path: Path) -> None:
     file.write_text("blind = true")
     blind, shown = cli("open", SAMPLE, "--blind").out, cli("open", SAMPLE, "--open").out
     assert blind != shown

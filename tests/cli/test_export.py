@@ -77,9 +77,7 @@ def test_out_and_in_again_is_identity(cli: Cli, tmp_path: Path, file: Path, endi
 
 
 @pytest.mark.parametrize("file", mostly_slow(FOREIGN, every=4), ids=ids(FOREIGN))
-def test_another_tools_file_leaves_as_a_canonical_report(
-    cli: Cli, tmp_path: Path, file: Path
-) -> None:
+def test_a_file_of_a_tool_leaves_as_canonical_report(cli: Cli, tmp_path: Path, file: Path) -> None:
     once, twice = tmp_path / "once.json", tmp_path / "twice.json"
     options = WIDE if file.name == "wide.csv" else ()
     assert cli("ingest", file, *options).code == 0
@@ -163,9 +161,7 @@ def test_a_diagram_is_svg_or_png_by_its_name(loaded: Cli, monkeypatch: pytest.Mo
     assert struct.unpack(">II", head[16:24]) == (944, 1024)
 
 
-def test_a_text_stream_in_place_of_stdout_takes_a_report(
-    cli: Cli, write: Write, desk_path: Path
-) -> None:
+def test_a_text_stream_as_stdout_takes_a_report(cli: Cli, write: Write, desk_path: Path) -> None:
     cli("ingest", write("report.json", numbered(2)))
     with redirect_stdout(io.StringIO()) as out:
         assert run(["--desk", str(desk_path), "export", "report", "-o", "-"]) == 0
@@ -217,9 +213,7 @@ def test_the_options_of_reading_reach_the_ballots(cli: Cli) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
-def test_a_terminal_that_cannot_move_its_cursor_gets_the_queue(
-    cli: Cli, write: Write, desk_path: Path
-) -> None:
+def test_a_terminal_without_cursor_gets_the_queue(cli: Cli, write: Write, desk_path: Path) -> None:
     cli("ingest", write("a.json", numbered(3, report_id="plain")))
     with on_terminal(desk_path, "open", kind="dumb") as app:
         code, shown = app.end()

@@ -98,9 +98,7 @@ def _mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_a_damaged_desk_is_repaired_and_put_in_its_place(
-    cli: Cli, write: Write, desk_path: Path
-) -> None:
+def test_a_damaged_desk_is_repaired_in_its_place(cli: Cli, write: Write, desk_path: Path) -> None:
     cli("ingest", write("report.json", numbered(6)))
     assert cli("label", "v1", "pass").code == 0
     head = cli("desk", "verify", "--json").json["head"]
@@ -135,9 +133,7 @@ def test_what_was_lost_ends_with_1(cli: Cli, write: Write, desk_path: Path) -> N
     assert "lost:" in found.out
 
 
-def test_repair_and_restore_refuse_in_a_sentence(
-    cli: Cli, write: Write, tmp_path: Path, desk_path: Path
-) -> None:
+def test_repair_and_restore_refuse(cli: Cli, write: Write, tmp_path: Path, desk_path: Path) -> None:
     assert "there is nothing to repair" in cli("desk", "repair").err
     cli("ingest", write("report.json", numbered(6)))
     more = write("more.json", numbered(2))

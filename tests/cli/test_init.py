@@ -33,9 +33,7 @@ def parsed(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def test_labels_make_the_suite_of_their_export_with_limits_that_hold_today(
-    cli: Cli, folder: Path
-) -> None:
+def test_labels_make_a_suite_of_their_export_with_limits_that_hold(cli: Cli, folder: Path) -> None:
     copied(folder, "library-desk.jsonl")
     cli("ingest", "library-desk.jsonl")
     cli("labels", "import", SAMPLES / "library-desk-truth.jsonl")

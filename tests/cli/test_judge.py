@@ -59,9 +59,7 @@ async def test_a_report_that_the_desk_loads(cli: Cli, room: Room) -> None:
     assert (shown["decision"], shown["mismatches"]) == ("pass", [])
 
 
-async def test_a_dry_run_prints_what_is_then_sent_and_opens_no_connection(
-    cli: Cli, room: Room
-) -> None:
+async def test_a_dry_run_prints_what_is_sent_and_opens_no_connection(cli: Cli, room: Room) -> None:
     async with Server() as server:
         url = server.url
         # c1 fails its check, so that nobody is asked about it.
@@ -180,9 +178,7 @@ async def test_a_report_that_is_there_needs_resume_or_another_name(cli: Cli, roo
 @pytest.mark.parametrize(
     ("allowed", "code"), [("0", 1), ("2", 1), ("3", 0), ("19%", 1), ("20%", 0), ("0.2", 0)]
 )
-async def test_lost_ballots_show_in_the_exit_code(
-    cli: Cli, room: Room, allowed: str, code: int
-) -> None:
+async def test_lost_ballots_set_exit_codes(cli: Cli, room: Room, allowed: str, code: int) -> None:
     """Three of fifteen are lost, a fifth; the report is written all the same."""
 
     def reply(seen: Seen) -> str:
@@ -341,9 +337,7 @@ async def test_what_no_vendor_takes_fails_with_the_reason(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["submitting", "waiting"])
-async def test_a_kill_between_submitting_and_fetching_pays_for_nothing_twice(
-    room: Room, moment: str
-) -> None:
+async def test_a_kill_between_submit_and_fetch_pays_nothing_twice(room: Room, moment: str) -> None:
     """Killed while the first vendor holds back its answer, or once all have answered."""
     vendors = BatchVendors(holds=moment == "submitting")
 

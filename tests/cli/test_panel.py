@@ -67,9 +67,7 @@ def test_a_panel_of_ones_own_machines(cli: Cli) -> None:
     assert (found["missing_keys"], found["jurors"][0]["key_set"]) == ([], None)
 
 
-def test_a_key_that_is_set_is_never_told(
-    cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_set_key_is_never_told(cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("MISTRAL_API_KEY", "  ")
     for options in ((), ("--json",)):
@@ -110,9 +108,7 @@ def test_no_panel_at_all(cli: Cli) -> None:
     )
 
 
-def test_a_key_with_a_blank_in_it_is_reported_and_not_told(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_with_a_blank_is_named_not_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "two words-and-more")
     done = cli("panel", "check", HOSTED)
     assert (

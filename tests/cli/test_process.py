@@ -144,9 +144,7 @@ def test_a_command_that_is_asked_to_end_says_so(desk: Path, name: str, code: int
 @pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_signal_closes_the_app_and_gives_the_terminal_back(
-    desk: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_signal_closes_app_and_frees_the_terminal(desk: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(numbered(2))
     with on_terminal(desk, "open", path) as app:

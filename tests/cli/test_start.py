@@ -32,9 +32,7 @@ def test_without_a_command_it_proposes_what_fits(cli: Cli, folder: Path, desk_pa
     assert commands(done.out) == ["reviewdesk open", "reviewdesk calibrate"]
 
 
-def test_the_demo_has_a_desk_of_its_own(
-    cli: Cli, desk_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_demo_has_a_desk(cli: Cli, desk_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = cli("demo")
     assert done.code == 0
     assert len(done.out.splitlines()) == 1 + 30

@@ -218,9 +218,7 @@ PLANTED: list[tuple[str, list[str]]] = [
 
 
 @pytest.mark.slow
-def test_a_desk_that_was_tampered_with_is_one_line_and_no_fault(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_a_desk_that_was_tampered_with_is_one_line(cli: Cli, write: Write, tmp_path: Path) -> None:
     whole = tmp_path / "whole.db"
     cli("ingest", write("report.json", numbered(3)), "--desk", whole)
     cli("filters", "save", "mine", "esc", "--desk", whole)
@@ -274,9 +272,7 @@ def test_a_backup_is_the_desk_over_again(cli: Cli, write: Write, tmp_path: Path)
     assert copy.read_bytes() == before
 
 
-def test_desk_and_reviewer_stand_before_or_after_the_command(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_desk_and_reviewer_stand_beside_the_command(cli: Cli, write: Write, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     cli("ingest", write("report.json", numbered(3)), "--desk", other)
     before = cli("--desk", other, "--reviewer", "ben", "label", "v1", "pass", "--json").json
@@ -293,9 +289,7 @@ READING = """runs, queue, show v1, open, calibrate, calibrate --jurors, whatif, 
 
 
 @pytest.mark.parametrize("command", [one.strip() for one in READING.split(",")])
-def test_a_desk_that_is_not_there_is_not_made(
-    cli: Cli, desk_path: Path, tmp_path: Path, command: str
-) -> None:
+def test_no_missing_desk_is_made(cli: Cli, desk_path: Path, tmp_path: Path, command: str) -> None:
     typo = tmp_path / "none" / "typo.db"
     for path, named in ((typo, ["--desk", typo]), (desk_path, [])):
         found = cli(*named, *command.split())

@@ -247,9 +247,7 @@ def test_restore_refuses_what_is_not_whole_unless_forced(
         restore(desk.path, bad, clock, force=True)
 
 
-def test_restore_replaces_a_desk_that_cannot_be_read(
-    desk: Desk, clock: Clock, tmp_path: Path
-) -> None:
+def test_restore_replaces_an_unreadable_desk(desk: Desk, clock: Clock, tmp_path: Path) -> None:
     kept = tmp_path / "kept.db"
     desk.backup(kept)
     desk.close()

@@ -201,9 +201,7 @@ def test_a_row_that_is_refused_costs_no_other(tmp_path: Path, whole: bytes) -> N
         ]
     ),
 )
-def test_what_contradicts_the_log_is_left_out(
-    tmp_path: Path, whole: bytes, change: str, lost: str
-) -> None:
+def test_what_belies_the_log_is_out(tmp_path: Path, whole: bytes, change: str, lost: str) -> None:
     (tmp_path / "desk.db").write_bytes(whole)
     with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None)) as conn:
         conn.execute("PRAGMA journal_mode=DELETE")

@@ -175,9 +175,7 @@ async def test_cancelling_over_sockets_leaves_nothing_open() -> None:
     gc.collect()  # what was left open would warn, and a warning is an error
 
 
-async def test_waiting_for_a_place_is_not_part_of_a_jurors_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_waiting_for_a_place_takes_no_jurors_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three calls with one place between them, each has its time from when it is sent."""
     gate, begun, timeout = Gate(), list[float](), asyncio.timeout
 

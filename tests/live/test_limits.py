@@ -73,9 +73,7 @@ def test_behind_a_limiter_of_60_a_minute_no_ballot_is_lost_and_little_time(
 
 
 @pytest.mark.slow
-def test_of_failing_calls_and_replies_at_their_limit_only_those_at_their_limit_are_lost(
-    room: Room,
-) -> None:
+def test_of_failing_calls_and_replies_at_their_limit_only_the_latter_are_lost(room: Room) -> None:
     time, chance = clock(), random.Random(11)  # noqa: S311 - seeded
     # Of 200 replies the 20 of one juror in every second case reach their token limit.
     host = Limiter(

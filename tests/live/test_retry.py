@@ -269,9 +269,7 @@ def refusal(status: int) -> Response:
         [(401, "unauthorized"), (402, "spent_credit"), (403, "forbidden"), (404, "not_found")]
     ),
 )
-def test_a_juror_that_is_refused_five_times_alike_is_stopped_by_name(
-    room: Room, status: int, kind: str
-) -> None:
+def test_a_juror_refused_five_times_alike_is_stopped(room: Room, status: int, kind: str) -> None:
     found, jurors, notes = judged(room, only_m1(lambda _: refusal(status)))
     assert found.calls == jurors.asked.total() == 12 + 5 + 12
     stopped = found.turnouts.by_juror["j1"]

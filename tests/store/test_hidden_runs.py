@@ -345,9 +345,7 @@ def test_a_process_number_that_was_given_again_does_not_hold(
     assert [one.held for one in hidden_runs.hidden_runs(desk.conn)] == [False]
 
 
-def test_a_load_waits_for_no_process_that_loads_nothing(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_load_waits_for_no_idle_process(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(desk, BIG, 1, monkeypatch)
     query = "UPDATE loads SET pid = ?, started = ?"
     desk.conn.execute(query, (os.getppid(), process_start(os.getppid())))
@@ -366,9 +364,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_load_that_claims_what_is_not_its_own_is_named_and_deletes_nothing(
-    desk: Desk, name: str
-) -> None:
+def test_a_load_that_claims_what_is_not_its_own_deletes_nothing(desk: Desk, name: str) -> None:
     before = stored(desk)
     desk.conn.execute(f"INSERT INTO loads VALUES ({PLANTED[name]})")
     said = "the load of f claims rows that it did not write"

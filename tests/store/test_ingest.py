@@ -37,9 +37,7 @@ BEHIND = {
 
 @pytest.mark.parametrize("end", mostly_slow(BEHIND.values(), every=2), ids=BEHIND)
 @pytest.mark.parametrize("bad", [False, True])
-def test_what_stands_behind_the_verdicts_counts_as_if_it_stood_before(
-    desk: Desk, end: str, bad: bool
-) -> None:
+def test_what_stands_behind_the_verdicts_counts_the_same(desk: Desk, end: str, bad: bool) -> None:
     data = numbered(600, report_id="big", defaults=None)[:-1] + end.encode()
     if bad:
         data = data.replace(b'"id": "v550"', b'"id": 550')
@@ -66,9 +64,7 @@ def test_what_stands_behind_the_verdicts_counts_as_if_it_stood_before(
     assert desk.verify().ok
 
 
-def test_a_report_is_not_looked_through_before_it_is_read(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_is_not_searched_before_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def leap(_: Window) -> int:
         raise AssertionError
 

@@ -126,9 +126,7 @@ def test_it_equals_a_fresh_load_but_for_the_draw(
         assert not desk.conn.in_transaction
 
 
-def test_a_verdict_that_lost_its_decision_keeps_its_stratum_and_weighs_nothing(
-    tmp_path: Path,
-) -> None:
+def test_a_verdict_that_lost_its_decision_keeps_its_stratum_without_weight(tmp_path: Path) -> None:
     path = tmp_path / "desk.db"
     with closing(open_desk(path)) as desk:
         run = load(desk, report(*(verdict(f"v{n}", 0.9, 0.8, 0.7) for n in range(4))))

@@ -81,9 +81,7 @@ def test_an_older_desk_is_backed_up_then_brought_up_to_date(
     verification.layout.cache_clear()
 
 
-def test_a_migration_that_fails_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_migrations_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "desk.db"
     open_desk(path).close()
     with monkeypatch.context() as later:

@@ -80,9 +80,7 @@ def labels(path: Path, reviewer: str) -> list[Truth]:
         return [event.label for event in events if event.label is not None]
 
 
-def test_a_label_by_key_and_one_by_mouse_move_the_calibration(
-    browser: webdriver.Chrome, path: Path
-) -> None:
+def test_labels_by_key_and_mouse_move_calibration(browser: webdriver.Chrome, path: Path) -> None:
     with serving(path, "--run", RUN) as (link, _):
         tab = Tab(browser, link)
         assert "0 of " in tab.enter_as("bea")

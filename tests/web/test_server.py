@@ -266,9 +266,7 @@ async def test_the_servers_end_is_that_of_its_consoles(tmp_path: Path) -> None:
     assert not on.server.visitors
 
 
-async def test_a_malformed_request_prints_one_line(
-    on: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_malformed_request_is_one_line(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", on.server.site.port)
     writer.write(b"GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n")
     assert b" 400 " in await reader.readline()

@@ -45,9 +45,7 @@ def test_the_next_items_are_those_that_the_question_has_drawn(review: Review) ->
 
 
 @pytest.mark.slow
-def test_criteria_are_asked_about_one_by_one_and_those_of_a_response_come_together(
-    tmp_path: Path,
-) -> None:
+def test_criteria_are_asked_one_by_one_and_those_of_a_response_together(tmp_path: Path) -> None:
     bodies = [
         verdict(at, (0.9, 0.8, 0.9), id=f"r{at} / {name}", rubric=f"Does it have {name}?",
                 case={"test": f"test {at}", "dimension": name})

@@ -233,9 +233,7 @@ def test_report_loaded_below_dialog_does_not_take_its_place(tmp_path: Path, revi
     assert review.session.run.hash == review.run.hash
 
 
-def test_a_second_load_is_refused_and_changes_nothing_of_the_first(
-    tmp_path: Path, review: Review
-) -> None:
+def test_a_second_load_is_refused_and_leaves_the_first_be(tmp_path: Path, review: Review) -> None:
     review.press("screen.runs", "run.load")
     file = a_report(tmp_path / "new.json", 20)
     review.dialogs.pop().then(FieldInput(f"open {file}", given=True))

@@ -107,9 +107,7 @@ def test_from_the_figures_to_an_adopted_panel(review: Review, tmp_path: Path) ->
     assert "1.000" in str(dialog_page(review, 2).document)
 
 
-def test_the_holdout_is_marked_and_left_out_of_the_lists_of_wrong_items(
-    review: Review, tmp_path: Path
-) -> None:
+def test_the_holdout_is_marked_and_not_among_wrong_items(review: Review, tmp_path: Path) -> None:
     assert review.state.half == ""
     opened(review, tmp_path)
     key(review, "s")

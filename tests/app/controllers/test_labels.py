@@ -130,9 +130,7 @@ def test_a_tiny_terminal_takes_no_label_and_its_growth_starts_the_wait(review: R
     assert review.labels.count(Truth.PASS) == 1
 
 
-def test_a_failing_desk_keeps_the_item_and_says_so(
-    review: Review, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_desk_keeps_the_item(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_args: object, **_more: object) -> None:
         raise DeskError("the desk is locked by another program", "Try again.")
 

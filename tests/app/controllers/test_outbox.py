@@ -220,9 +220,7 @@ def test_closing_asks_while_something_is_being_saved(review: Review) -> None:
     assert kept.item == review.current
 
 
-def test_a_label_of_another_run_is_saved_for_its_own(
-    review: Review, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_label_is_saved_for_its_own_run(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
 
     other = second_run(review.desk)
     with locked(review):

@@ -127,9 +127,7 @@ def test_it_resumes_where_it_was_left(review: Review) -> None:
     assert later.notice == "resumed at item 4 of 6; 5 to go; answers still shown"
 
 
-def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_kept(
-    opened: Opened,
-) -> None:
+def test_the_state_is_what_a_label_means_also_where_the_view_is_not_kept(opened: Opened) -> None:
     review = Review(*opened, view=View(order="file"))
     review.desk.conn.execute("DROP TABLE views")
     review.typed("filter", "id~item/008")
@@ -252,9 +250,7 @@ def test_the_way_back_ends(review: Review) -> None:
 
 
 @pytest.mark.parametrize(("count", "filter_"), [(0, ""), (3, "label:pass")], ids=["run", "filter"])
-def test_an_empty_queue_is_not_opened_with_advice_for_labels(
-    tmp_path: Path, count: int, filter_: str
-) -> None:
+def test_an_empty_queue_has_no_label_advice(tmp_path: Path, count: int, filter_: str) -> None:
     advice = "Read, then p pass, f fail, i can't tell."
     with reviewing(tmp_path, count, view=View(filter=filter_), notice=advice) as review:
         assert review.notice == ""

@@ -156,9 +156,7 @@ async def test_a_flipped_decision_is_told_copied_and_compared_newest_first(
         assert line.split()[-1] == decision
 
 
-async def test_a_blind_session_is_told_no_decision_and_shows_reruns_once_labelled(
-    tmp_path: Path,
-) -> None:
+async def test_a_blind_session_tells_no_decision_and_shows_labelled_reruns(tmp_path: Path) -> None:
     review = opened(tmp_path)
     await asked(review, failing)
     review.press("blind")

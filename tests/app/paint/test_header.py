@@ -57,9 +57,7 @@ def test_the_name_of_a_page_is_whole_at_80_columns(session: Session) -> None:
 
 @pytest.mark.parametrize("page", ["", "Calibration 1/4 figures", "Runs"])
 @pytest.mark.parametrize("view", [View(), View(filter="label:none|pass", blind=True)], ids=str)
-def test_done_time_left_and_the_saved_mark_outlive_all_else(
-    session: Session, page: str, view: View
-) -> None:
+def test_done_time_left_and_saved_outlive_all_else(session: Session, page: str, view: View) -> None:
     header = Header(replace(session, view=view), SAVED, "indexing 30%", PACE, page)
     for width in range(40, 221):
         drawn = text(header, width)

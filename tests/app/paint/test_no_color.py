@@ -76,9 +76,7 @@ def test_empty_no_color_asks_for_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-async def test_no_dialog_and_no_theme_brings_colour_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_dialog_or_theme_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("REVIEWDESK_THEME", "desk")
     async with showing(tmp_path, verdict(1)) as stage:

@@ -120,9 +120,7 @@ async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
     assert "fail 0.300 parse_fail" in text
 
 
-async def test_an_error_stands_under_its_juror_and_reasons_are_cut_until_asked_for(
-    tmp_path: Path,
-) -> None:
+async def test_an_error_stands_under_its_juror_and_reasons_are_cut_at_first(tmp_path: Path) -> None:
     def some(seen: Seen) -> str:
         if seen.payload["model"].endswith("2"):
             return "no JSON here"

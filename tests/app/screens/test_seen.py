@@ -149,9 +149,7 @@ async def test_an_item_is_reported_again_whenever_it_is_painted(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("blind", [False, True])
-async def test_criteria_stand_above_a_text_that_stays_where_it_is(
-    tmp_path: Path, blind: bool
-) -> None:
+async def test_criteria_stand_above_a_text_that_stays_there(tmp_path: Path, blind: bool) -> None:
     made = [
         verdict(
             1, id=f"r / {name}", case={"test": "r", "dimension": name}, output=LONG, rubric=asks

@@ -81,9 +81,7 @@ def test_what_cannot_be_asked(run: Cli) -> None:
         assert (found.code, says in found.err) == (2, True), found.err
 
 
-def test_a_label_that_was_undone_before_the_question_does_not_change_the_draw(
-    run: Cli, desk_path: Path
-) -> None:
+def test_a_label_undone_before_the_question_leaves_the_draw_be(run: Cli, desk_path: Path) -> None:
     run("label", "v1", "pass")
     run("undo")
     run("label", "v2", "pass")

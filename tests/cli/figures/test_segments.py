@@ -121,9 +121,7 @@ def test_gate_holds_the_worst_segment_and_the_band(run: Cli, write: Write, desk_
         (b"run: run", b"labels: l.jsonl", "a labels file has no run to split"),
     ],
 )
-def test_splits_that_no_suite_may_have(
-    cli: Cli, write: Write, old: bytes, new: bytes, says: str
-) -> None:
+def test_splits_that_suites_lack(cli: Cli, write: Write, old: bytes, new: bytes, says: str) -> None:
     found = cli("gate", write("s.yml", GATE.replace(old, new)))
     assert (found.code, says in found.err) == (2, True), found.err
 

@@ -63,9 +63,7 @@ def changes(done: Any) -> dict[str, str]:
     ),
     ids=["the same", "few labels", "a little", "within", "hurts", "silent", "wide", "too wide"],
 )
-def test_a_change_that_hurts_is_refused(
-    labelled: Suite, new: Any, margin: float, code: int, status: str
-) -> None:
+def test_harm_is_refused(labelled: Suite, new: Any, margin: float, code: int, status: str) -> None:
     old = labelled.write("old.jsonl", report(*labelled.bodies))
     given = ("--against", old, "--margin", str(margin), "--json")
     done = labelled.gate(new(labelled.bodies), *given)

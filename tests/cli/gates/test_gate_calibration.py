@@ -190,9 +190,7 @@ def test_a_suite_says_the_same_of_its_files(eight: Cli, write: Write) -> None:
     assert (told["open"]["n"], told["open_unsaid"]) == (7, 7)
 
 
-def test_rows_without_their_content_have_an_independence_that_nobody_knows(
-    eight: Cli, write: Write
-) -> None:
+def test_rows_without_content_have_an_independence_nobody_knows(eight: Cli, write: Write) -> None:
     text = eight("labels", "export").out
     assert len(text.splitlines()) == 400
     write("labels.jsonl", text.encode())

@@ -67,9 +67,7 @@ def four(cli: Cli, write: Write, tmp_path: Path) -> Ask:
         (most("gap", 0.1), "gap is -0.2 to 0.2899, which reaches past 0.1"),
     ],
 )
-def test_four_labels_that_agree_pass_and_show_nothing(
-    four: Ask, source: str, check: str, told: str
-) -> None:
+def test_four_labels_that_agree_show_nothing(four: Ask, source: str, check: str, told: str) -> None:
     assert four(source, check).code == 0
     done = four(source, check, options=(STRICT,))
     assert (done.code, rows(done)) == (3, ["NOT SHOWN"])

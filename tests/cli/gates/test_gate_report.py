@@ -193,9 +193,7 @@ def test_a_suite_without_a_frame_says_so(twenty: Suite) -> None:
         (0, 2, "has no decision and confidence for any of the 20 joined labels"),
     ],
 )
-def test_a_panel_that_does_not_decide_is_not_shown(
-    twenty: Suite, decided: int, code: int, told: str
-) -> None:
+def test_an_undecided_panel_is_not_shown(twenty: Suite, decided: int, code: int, told: str) -> None:
     made = [
         body if at < decided else {**body, "decision": "inconclusive"}
         for at, body in enumerate(twenty.bodies)

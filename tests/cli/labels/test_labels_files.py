@@ -211,9 +211,7 @@ def test_an_export_never_lands_on_the_desk(rich: Cli, desk_path: Path, tmp_path:
     assert rich("desk", "verify", "--json").json == before
 
 
-def test_a_label_of_an_unseen_response_stays_one_in_another_desk(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_a_label_of_an_unseen_response_stays_such(cli: Cli, write: Write, tmp_path: Path) -> None:
     cli("ingest", write("report.json", numbered(12)))
     label_all(12)
     full = rows(cli("labels", "export", "--format", "full"))
@@ -267,9 +265,7 @@ def test_an_import_of_no_rows_is_refused(cli: Cli, write: Write, name: str, text
     assert "there are no labels in this file. Give rows" in done.err
 
 
-def test_an_item_without_a_response_is_labelled_by_force_or_with_its_text(
-    cli: Cli, write: Write
-) -> None:
+def test_an_item_without_response_is_labelled_by_force_or_its_text(cli: Cli, write: Write) -> None:
     scores = write("scores.csv", b"item,judge,score\na,x,1\n")
     assert "no responses: add --texts FILE" in cli("ingest", scores).out
     done = cli("label", "a", "pass")

@@ -109,9 +109,7 @@ def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: P
 
 
 @pytest.mark.slow
-async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
-    desk: Desk, tmp_path: Path
-) -> None:
+async def test_a_fix_that_helps_is_better_and_sends_no_holdout(desk: Desk, tmp_path: Path) -> None:
     (run,) = desk.runs()
     labels = make_split(desk, run)
     async with Server(judge) as server:

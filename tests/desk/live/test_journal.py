@@ -64,9 +64,7 @@ def test_a_run_of_an_earlier_version_goes_on_and_pays_for_nothing_twice(room: Ro
         b'{"batch": "b"}\n', b'{"journal": "reviewdesk.replies/1"}\n',
     ],
 )  # fmt: skip
-def test_a_damaged_journal_of_an_earlier_version_is_an_error_with_its_line(
-    room: Room, line: bytes
-) -> None:
+def test_a_damaged_journal_of_an_older_version_is_named_by_line(room: Room, line: bytes) -> None:
     path = kept_old(room, line)
     with pytest.raises(JournalError, match=r"replies\.jsonl: line 17: "):
         judge_cases(room.order(resume=True), YES, world(silent()))

@@ -293,9 +293,7 @@ def test_what_is_there_is_not_written_over(room: Room, which: str) -> None:
         ("cases.jsonl", {"resume": True}, "is not a report of this run"),
     ],
 )
-def test_what_is_no_report_is_not_written_over(
-    room: Room, report: str, how: dict[str, Any], told: str
-) -> None:
+def test_no_other_file_is_replaced(room: Room, report: str, how: dict[str, Any], told: str) -> None:
     open_desk(room.put().folder / "desk.db").close()
     path = room.folder / report
     before = path.read_bytes()

@@ -86,9 +86,7 @@ async def test_a_whole_panel_answers_beside_the_first_verdict(desk: Desk, server
     ]  # fmt: skip
 
 
-async def test_the_plan_is_on_disk_before_the_first_request(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_the_plan_is_on_disk_at_requests(desk: Desk, server: Server, tmp_path: Path) -> None:
     _, key = one(desk)
     prepared = ready(desk, key, panel(server.url))
     found: list[list[Any]] = []
@@ -143,9 +141,7 @@ async def test_the_missing_or_one_juror_are_asked_and_the_others_stay(
     assert [made.verdict.body["jurors"][seat] for seat in (0, 2)] == [first[0], first[2]]
 
 
-async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
-    desk: Desk, server: Server
-) -> None:
+async def test_a_failed_juror_leaves_median_and_degraded_panel(desk: Desk, server: Server) -> None:
     scores = {"model-1": 0.3, "model-2": 0.35, "model-3": 0.81, "model-4": 0.84}
 
     def some(seen: Seen) -> str:

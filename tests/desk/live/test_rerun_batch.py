@@ -122,9 +122,7 @@ async def test_the_consent_to_all_is_one_event_and_on_disk_before_the_first_requ
     assert [one.kind for one in desk.item(keys[3]).history] == ["rerun_planned", "rerun_ended"]
 
 
-async def test_as_many_calls_are_open_as_in_judge(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_as_many_calls_open_as_in_judge(desk: Desk, server: Server, tmp_path: Path) -> None:
     _, keys = many(desk)
     all_open, came = asyncio.Event(), 0
 
@@ -221,9 +219,7 @@ async def test_a_stopped_rerun_keeps_what_came_and_goes_on_later(
     assert desk.verify().ok
 
 
-async def test_a_rerun_that_is_under_way_is_not_taken_over(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_a_rerun_under_way_is_not_taken(desk: Desk, server: Server, tmp_path: Path) -> None:
     _, keys = many(desk)
     seen_open: list[list[UnfinishedRerun]] = []
 
@@ -267,9 +263,7 @@ async def test_giving_up_keeps_the_ballots_that_came(
 
 
 @pytest.mark.slow
-async def test_one_ceiling_holds_for_all_and_across_a_resume(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_one_ceiling_holds_after_resuming(desk: Desk, server: Server, tmp_path: Path) -> None:
     _, keys = many(desk)
     path = panel_at(tmp_path, server.url)
     worst = (ready(desk, keys, path, shown="").plan.worst_usd or 0) / 36

@@ -109,9 +109,7 @@ async def test_submitted_left_and_fetched_by_four_vendors_at_half_the_price(room
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_a_batch_whose_id_never_came_is_found_again_and_paid_once(
-    room: Room, vendor: str
-) -> None:
+async def test_a_batch_whose_id_never_came_is_found_and_paid_once(room: Room, vendor: str) -> None:
     vendors, notes = BatchVendors(drops=True), list[str]()
     async with Server(fault=vendors) as server:
         seats(room, server.url, vendor)
@@ -171,9 +169,7 @@ async def test_a_nameless_batch_with_a_date_that_is_none_is_not_ours(
     assert waits == (2, 0, 0)
 
 
-async def test_calls_that_a_batch_did_not_answer_are_lost_and_only_they_are_asked_again(
-    room: Room,
-) -> None:
+async def test_calls_that_a_batch_left_open_are_lost_and_they_alone_asked_again(room: Room) -> None:
     vendors = BatchVendors(is_done=True, lost=lambda user: "question c1." in user)
     consent = Consent()
     async with Server(fault=vendors) as server:

@@ -113,9 +113,7 @@ def test_earlier_heads_are_still_beginnings_of_the_log(desks: dict[str, Path]) -
     assert all(verify(desks["a"], head).ok for head in heads)
 
 
-def test_a_desk_without_events_takes_in_those_of_others(
-    desks: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_desk_without_events_takes_in_others(desks: dict[str, Path], tmp_path: Path) -> None:
     perform(desks, WEEK)
     empty = tmp_path / "empty.db"
     assert take(empty, desks["a"]) > 0
@@ -200,9 +198,7 @@ def three_labels(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_changed_chain_is_refused_by_name_and_nothing_is_taken(
-    desks: dict[str, Path], name: str
-) -> None:
+def test_a_changed_chain_is_refused_by_name_and_left(desks: dict[str, Path], name: str) -> None:
     change, problem = WRONG[name]
     three_labels(desks["b"])
     edit(desks["b"], change)
@@ -238,9 +234,7 @@ def test_an_event_with_a_false_counter_is_refused_though_its_hash_fits(
         take(desks["a"], desks["b"])
 
 
-def test_the_desk_itself_and_what_is_no_desk_are_refused(
-    desks: dict[str, Path], tmp_path: Path
-) -> None:
+def test_the_desk_itself_and_no_desks_are_refused(desks: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is the desk itself"):
         take(desks["a"], desks["a"])
     other = tmp_path / "text.db"

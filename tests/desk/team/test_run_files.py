@@ -79,9 +79,7 @@ def test_a_removed_run_does_not_come_back(tmp_path: Path, place: SharedFolder) -
         assert desk.runs() == []
 
 
-def test_a_run_that_no_chain_names_is_left_alone(
-    tmp_path: Path, place: SharedFolder, sent: Path
-) -> None:
+def test_a_run_no_chain_names_is_left_so(tmp_path: Path, place: SharedFolder, sent: Path) -> None:
     for chain in Path(place.address, "chains").rglob("*.jsonl"):
         chain.unlink()
     found = take(tmp_path, place)
@@ -154,9 +152,7 @@ def test_another_run_under_the_name_is_refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [-9, 0, 400])
-def test_a_file_that_was_cut_is_refused(
-    tmp_path: Path, place: SharedFolder, sent: Path, size: int
-) -> None:
+def test_a_cut_file_is_refused(tmp_path: Path, place: SharedFolder, sent: Path, size: int) -> None:
     packed = sent.read_bytes()[:size]
     sent.write_bytes(packed)
     (refused,) = take(tmp_path, place).refused
@@ -168,9 +164,7 @@ def test_a_file_that_was_cut_is_refused(
     assert refused.problem in {cut, f"line 1: {NO_RUN}"}
 
 
-def test_a_file_that_unpacks_without_end_is_refused(
-    tmp_path: Path, place: SharedFolder, sent: Path
-) -> None:
+def test_a_file_that_never_ends_is_refused(tmp_path: Path, place: SharedFolder, sent: Path) -> None:
     lines = gzip.decompress(sent.read_bytes()).splitlines(keepends=True)
     packed = gzip.compress(lines[0]) + gzip.compress(bytes(1 << 22)) * 17
     sent.unlink()

@@ -144,9 +144,7 @@ def test_events_from_before_counters_travel_with_what_covers_them(
     assert found[0] == found[1] == found[2]
 
 
-def test_a_sync_that_is_stopped_leaves_whole_chains(
-    desks: dict[str, Path], place: SharedFolder
-) -> None:
+def test_a_stopped_sync_leaves_whole_chains(desks: dict[str, Path], place: SharedFolder) -> None:
     perform(desks, WEEK)
     exchange(desks["a"], place)
     with closing(open_on(desks["b"], "ben")) as desk, pytest.raises(Cancelled):

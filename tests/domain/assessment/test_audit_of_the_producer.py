@@ -235,9 +235,7 @@ def test_a_plurality_of_labels_need_not_be_a_majority_of_votes() -> None:
         ("claude-3", "house-model", True, False),
     ],
 )
-def test_kinship_where_the_models_are_sure(
-    generator: str, model: str, reported: bool, broken: bool
-) -> None:
+def test_kinship_of_sure_models(generator: str, model: str, reported: bool, broken: bool) -> None:
     value = body(juror("a", 0.5, model=model), same_family=reported)
     assert kinds(value | {"generator": {"model": generator}}) == [Breach.SAME_FAMILY] * broken
 

@@ -142,9 +142,7 @@ def votes(text: str, seats: int = 5) -> list[dict[str, Any]]:
         ("external", "pppp", True),
     ],
 )
-def test_a_panel_asks_exactly_as_long_as_a_vote_can_turn_it(
-    strategy: str, said: str, can: bool
-) -> None:
+def test_a_panel_asks_as_long_as_a_vote_can_turn_it(strategy: str, said: str, can: bool) -> None:
     rule = {"id": "v", "case": {"test": "v"}, "strategy": strategy, "quorum": 0.5, "threshold": 0.7}
     assert can_turn(asked(rule, votes(said), len(said))) is can
 

@@ -216,9 +216,7 @@ def test_a_first_line_of_another_kind_is_refused(line: bytes, problem: str) -> N
         (b'"seq":1', b'"seq":' + b"9" * 5000, "is not JSON"),
     ],
 )
-def test_a_line_that_is_no_event_is_refused_with_its_number(
-    old: bytes, new: bytes, problem: str
-) -> None:
+def test_a_line_of_no_event_is_refused_by_its_number(old: bytes, new: bytes, problem: str) -> None:
     lines = [event_line(EVENT), event_line(EVENT).replace(old, new)]
     with pytest.raises(ChainProblem, match=problem) as caught:
         list(read_events(lines))

@@ -134,9 +134,7 @@ def labelled(seed: int, people: float, panel: float) -> tuple[list[list[str | No
 @pytest.mark.parametrize(
     ("people", "panel", "least", "most"), [(0.85, 0.95, 18, 20), (0.9, 0.5, 0, 0)]
 )
-def test_a_panel_as_good_as_people_may_stand_in(
-    people: float, panel: float, least: int, most: int
-) -> None:
+def test_a_panel_as_good_may_stand_in(people: float, panel: float, least: int, most: int) -> None:
     found = [alternative_test(*labelled(seed, people, panel), NAMES) for seed in range(20)]
     assert least <= sum(one.passed for one in found) <= most
 

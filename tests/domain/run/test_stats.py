@@ -269,8 +269,6 @@ def test_calm_series_are_flagged_in_at_most_one_in_twenty(
 @pytest.mark.parametrize(
     ("now", "labels", "warns"), [(0.9, 3, True), (0.9, 20, False), (0.7, 0, False), (0.2, 0, False)]
 )
-def test_unanimity_warns_if_it_rose_and_nobody_sees_accuracy(
-    now: float, labels: int, warns: bool
-) -> None:
+def test_unanimity_warns_if_it_rose_without_accuracy(now: float, labels: int, warns: bool) -> None:
     share = EarlierRange("", 4, 100, 0.6, now, 0.5, 0.7, holds=False)
     assert UnanimityWatch(share, labels).warns is warns

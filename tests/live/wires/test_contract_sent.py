@@ -68,16 +68,12 @@ def _in_other_words(seen: Seen) -> str:
     ("vendor", "status"),
     [("openai", "parse_fail"), ("anthropic", "parse_fail"), ("custom", "ok"), ("deepseek", "ok")],
 )
-async def test_synonyms_are_for_endpoints_without_structured_output(
-    vendor: str, status: str
-) -> None:
+async def test_synonyms_are_for_endpoints_without_a_schema(vendor: str, status: str) -> None:
     _, ballots = await sent(vendor, reply=_in_other_words)
     assert {ballot["status"] for ballot in ballots} == {status}
 
 
-async def test_an_endpoint_that_refused_the_schema_may_answer_in_other_words(
-    transport: HttpTransport,
-) -> None:
+async def test_an_endpoint_without_the_schema_may_use_other_words(transport: HttpTransport) -> None:
     told = {"error": {"message": "response_format is not supported"}}
 
     async def fault(seen: Seen, out: Any) -> None:

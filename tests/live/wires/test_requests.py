@@ -273,9 +273,7 @@ def body(one: Juror) -> dict[str, Any]:
     return payload(call(one), endpoint(one))
 
 
-async def test_headers_of_the_environment_are_sent_and_hidden_everywhere(
-    transport: HttpTransport,
-) -> None:
+async def test_headers_of_the_environment_are_sent_and_hidden(transport: HttpTransport) -> None:
     async def echo(seen: Seen, out: Any) -> None:
         # A server that repeats the header, in its reply and in a header of its own.
         said = seen.headers["cf-access-token"]

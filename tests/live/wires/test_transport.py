@@ -125,9 +125,7 @@ async def test_a_secure_connection_is_kept_through_a_proxy_or_without(
         await transport.close()
 
 
-async def test_requests_at_once_have_a_connection_each_and_it_is_kept(
-    transport: HttpTransport,
-) -> None:
+async def test_requests_at_once_each_keep_a_connection(transport: HttpTransport) -> None:
     async with Server(latency=0.05) as server:
         for _ in range(3):
             await asyncio.gather(*(transport.send(asks(server.url)) for _ in range(20)))
@@ -145,9 +143,7 @@ async def test_a_body_up_to_the_bound_is_read_whole(transport: HttpTransport) ->
                 assert error.value.kind == "too_large"
 
 
-async def test_headers_that_nobody_reads_are_not_kept_and_the_others_are_whole(
-    transport: HttpTransport,
-) -> None:
+async def test_headers_nobody_reads_are_dropped_and_others_whole(transport: HttpTransport) -> None:
     more = {"x-request-id": "r" * 900, "set-cookie": "a=b", "x-other": "o", "retry-after": "3"}
     async with Server(fault=sending(answer(200, "{}", more))) as server:
         found = await transport.send(asks(server.url))
@@ -209,9 +205,7 @@ async def test_error_carries_nothing_that_knows_key(transport: HttpTransport, na
     assert error.value.__cause__ is None
 
 
-async def test_httpx_notes_nothing(
-    transport: HttpTransport, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_httpx_logs_none(transport: HttpTransport, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with Server(reply=verdict) as server:
         await transport.send(asks(server.url))
@@ -247,9 +241,7 @@ def test_whatever_httpx_raises_has_a_word(error: Exception, kind: str) -> None:
     assert ("far.test:81" in str(told)) is (kind in {"connection", "dns", "protocol"})
 
 
-def test_certificates_that_cannot_be_read_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_certificates_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = tmp_path / "certificates.pem"
     wrong.write_text("none", encoding="utf-8")
     monkeypatch.setenv("SSL_CERT_FILE", str(wrong))

@@ -82,9 +82,7 @@ def test_quotes_behind_backslashes_are_counted_alike_in_short_and_long_data(text
 
 
 @given(bodies(), st.integers(0, 400), st.sampled_from(['"', ",", "{", "1", '"id":"z",', "null"]))
-def test_what_is_decoded_at_once_is_what_the_strict_decoder_reads(
-    body: Any, at: int, more: str
-) -> None:
+def test_what_is_decoded_at_once_is_as_decoded_strictly(body: Any, at: int, more: str) -> None:
     text = json.dumps(body)
     for written in (text, text[:at] + more + text[at:]):
         (found,) = decode_clean([written.encode()])
@@ -164,9 +162,7 @@ def test_an_error_among_many_names_its_place(at: int) -> None:
         ([PLAIN, PLAIN.replace('"a"', '"b"'), PLAIN[:-3]], "line 4"),
     ],
 )
-def test_lines_decoded_together_are_refused_where_each_alone_would_be(
-    lines: list[str], where: str
-) -> None:
+def test_lines_decoded_together_are_refused_as_each_alone(lines: list[str], where: str) -> None:
     data = "\n".join(['{"schema": "reviewdesk.report/1"}', *lines]).encode()
     with pytest.raises(ReportError, match=rf"report.json: {where}[,:] "):
         list(read(Source.from_bytes("report.json", data)).verdicts())

@@ -51,9 +51,7 @@ def _outcome(name: str, options: Mapping[str, Any]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
-def test_every_command_of_a_hint_leads_on(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hints_commands_lead_on(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.toml").write_text('item = "id"\njudge = "judge"\nscore = "score"\n')
     asked: set[str] = set()
