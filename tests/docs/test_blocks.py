@@ -66,13 +66,10 @@ def test_the_first_command_of_the_readme_opens_a_sample(tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) >= 30
 
 
-def test_the_readme_holds_the_command_that_runs_the_tests() -> None:
+def test_the_readme_is_short_and_holds_the_command_that_runs_the_tests() -> None:
     found = [b for b in blocks(README) if b.language == "sh" and b.text.rstrip().endswith("pytest")]
     assert len(found) == 1
     assert found[0].text.strip().count("\n") == 0
-
-
-def test_the_readme_is_short() -> None:
     assert len(README.read_text(encoding="utf-8").split()) <= 1000
 
 

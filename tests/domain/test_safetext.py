@@ -96,15 +96,12 @@ def test_marks_are_capped_for_each_character(text: str, shown: str) -> None:
     assert strip_controls(text) == re.sub("<.*>", "", shown)
 
 
-def test_length_is_capped_and_the_rest_counted() -> None:
+def test_length_is_capped_the_rest_counted_and_one_line_stays_one() -> None:
     assert show("x" * 12, limit=10) == "xxxxxxxxxx… 2 more"
     assert show("x" * 10, limit=10) == "x" * 10
     assert show("abc\r\nde", limit=4) == "abc… 4 more"
     assert show_line("x" * 12, limit=10) == "xxxxxxxxxx… 2 more"
     assert len(show("y" * 1_000_000)) < 20_050
-
-
-def test_one_line_stays_one_line() -> None:
     assert show_line("a\r\nb\nc\u2028d\x0be") == "a⏎b⏎c<U+2028>d␋e"
 
 

@@ -57,13 +57,10 @@ def test_what_is_no_tag_is_told_in_a_line(text: str, said: str) -> None:
     assert hidden_count(str(caught.value)) == 0
 
 
-def test_an_endless_tag_is_not_quoted_whole() -> None:
+def test_commas_separate_spaces_join_and_no_endless_tag_is_quoted_whole() -> None:
     with pytest.raises(UsageError, match="has 100000 characters") as caught:
         normal_tag("x" * 100_000)
     assert len(str(caught.value)) < 200
-
-
-def test_commas_separate_and_spaces_join() -> None:
     assert split_tags("a, b c") == ("a", "b-c")
     assert split_tags(" B ,, a,b, ") == ("b", "a")
     assert split_tags("") == split_tags(" , ") == ()

@@ -237,12 +237,9 @@ def test_a_wrong_or_unknown_case_fails(case: dict[str, Any]) -> None:
         run_case(case)
 
 
-def test_a_cases_own_tolerance_counts() -> None:
+def test_a_cases_own_tolerance_counts_and_an_unknown_optional_one_is_skipped() -> None:
     # Two equal votes agree fully: 2 * 1 - 1 = 1, which is 0.25 off.
     case = {"fn": "votes_agreement", "input": {"votes": [1, 1]}, "expected": 0.75, "tol": 0.25}
     run_case(case)
-
-
-def test_an_unknown_optional_case_is_skipped() -> None:
     with pytest.raises(pytest.skip.Exception):
         run_case({"fn": "no_such", "input": {}, "expected": None, "tier": "optional"})

@@ -137,11 +137,8 @@ def test_policy_is_the_verdicts_then_the_reports() -> None:
     assert verdict.ballots[0].weight == 3.0
 
 
-def test_nothing_is_invented_for_an_unknown_policy() -> None:
+def test_nothing_is_invented_for_an_unknown_policy_and_a_threshold_of_0_is_known() -> None:
     assert read(panel(0.6)).policy == Policy()
-
-
-def test_a_threshold_of_zero_is_known() -> None:
     # 0 must not read as absent and give way to the report's .9.
     verdict = read(panel(0.6, threshold=0), threshold=0.9)
     assert (verdict.policy.threshold, verdict.ballots[0].vote) == (0.0, True)

@@ -95,12 +95,9 @@ def test_an_unknown_key_is_told_first_and_knows_its_neighbours() -> None:
     assert found.hint == 'Did you mean "schema"? Known: share, word, schema.'
 
 
-def test_a_word_knows_its_neighbours() -> None:
+def test_a_word_knows_its_neighbours_and_no_key_is_shown() -> None:
     found = problem({"name": "x", "inner": {"word": "lefd"}})
     assert found.hint == 'Did you mean "left"? Known: left, right.'
-
-
-def test_no_key_is_shown() -> None:
     assert problem({"name": [KEY]}).text == f"must be a text, found {HIDDEN}"
     assert problem({"name": "x", "inner": {"share": {"token": "abc"}}}).text.endswith(HIDDEN)
     # As a name it would stand in the path.

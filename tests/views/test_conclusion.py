@@ -181,7 +181,7 @@ def words(sections: list[Section]) -> str:
     return " ".join(" ".join(map(section_text, sections)).split())
 
 
-def test_each_figure_in_a_sentence() -> None:
+def test_each_figure_in_a_sentence_and_undefined_ones_say_why() -> None:
     drawn = words(confidence(FOUND, LINE))
     # The wrong one has .7, a tie with one of three right ones: (1 + 1 + .5) / 3 = .833.
     assert "AUROC 0.833: how often a right verdict is surer than a wrong one" in drawn
@@ -190,9 +190,6 @@ def test_each_figure_in_a_sentence() -> None:
     # y - c: .1 -.7 .3 .14, 1 - 2c: -.8 -.4 -.4 -.72: the sum is -.0208; the variance is
     # .0576 + .0336 + .0336 + .518400 · .1204 = .18721536, whose root is .43268: z = -.048.
     assert "Spiegelhalter z -0.048, p 0.962 together no more than chance" in drawn
-
-
-def test_undefined_figures_say_why() -> None:
     drawn = words(confidence(fit(Rows.of([1.0], [True])), LINE))
     assert "Spiegelhalter - every confidence is 0, 0.5 or 1" in drawn
     assert "AUROC - not known: it needs both right and wrong verdicts" in drawn

@@ -149,16 +149,13 @@ def acting(times: list[tuple[str, float]], end: float = 10.0) -> list[str]:
     return acted + [one.event for one in bursts.due(end)]
 
 
-def test_a_label_key_waits_25_ms_and_no_longer() -> None:
+def test_a_label_key_waits_25_ms_and_one_that_moves_does_not() -> None:
     bursts = Bursts()
     assert bursts.press(key("p", 1.0)) == []
     assert bursts.rest(1.0) == pytest.approx(0.025)
     assert bursts.due(1.0249) == []
     assert [one.event for one in bursts.due(1.0251)] == ["p"]
     assert bursts.rest(1.03) is None
-
-
-def test_a_key_that_moves_does_not_wait() -> None:
     bursts = Bursts()
     assert [one.event for one in bursts.press(key("j", 1.0))] == ["j"]
     assert bursts.rest(1.0) is None

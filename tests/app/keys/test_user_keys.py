@@ -52,15 +52,12 @@ def test_no_default_keys_clash_and_what_is_needed_is_there() -> None:
     assert all(ACTIONS[name].keys for name in (*NEEDED, *FIXED))
 
 
-def test_keys_are_given_as_people_write_them() -> None:
+def test_keys_are_given_as_people_write_them_and_an_empty_list_takes_them_away() -> None:
     found = keymap(defer=["S", "pgdn", "S"], theme_desk=["F4"])
     assert found.keys("defer") == ("S", "pagedown")
     assert (found.shown("defer"), found.first("defer")) == ("S pgdn", "S")
     assert found.changed() == ["defer", "theme.desk"]
     assert found.keys("undo") == ("u",)
-
-
-def test_an_empty_list_takes_the_keys_away() -> None:
     found = keymap(quit=[], defer=[])
     assert (found.keys("quit"), found.shown("quit"), found.first("defer")) == ((), "", "")
     assert found.changed() == ["defer", "quit"]

@@ -63,15 +63,12 @@ def test_a_point_lies_where_its_numbers_say() -> None:
     assert at(found, 4, 56) == " "
 
 
-def test_a_wide_plot_has_its_table_beside_it() -> None:
+def test_a_wide_plot_has_its_table_beside_it_the_diagonal_and_ticks() -> None:
     # Half of 158 less the gap is 77: 71 columns. .3 of 12 steps is 3.6, up to 4: row 8; .25 of 70
     # is 17.5, up to 18.
     lines = cells(diagram_lines(made((0.25, 3, 10)), "n", 158))
     assert lines[TOP + 8][LEFT + 18] == "●"
     assert "BINS" in lines[0]
-
-
-def test_the_diagonal_and_the_ticks() -> None:
     lines = cells(diagram_lines(made((0.95, 19, 20)), "n", 78))
     for share, row in (("1.00", 0), ("0.75", 3), ("0.50", 6), ("0.25", 9), ("0.00", 12)):
         assert lines[TOP + row].startswith(f"{share} ┤")

@@ -54,16 +54,13 @@ def test_the_table_of_three(statuses: list[GateStatus], expected: GateStatus) ->
     assert overall(reversed(statuses)) is expected
 
 
-def test_a_reading_is_held_to_its_matcher() -> None:
+def test_a_reading_is_held_to_its_matcher_and_a_skip_never() -> None:
     expected = Expectation("t", only(1), "mine")
     fits = hold(expected, TargetValue(1, note="so"), "v", "test")
     assert (fits.status, fits.note, fits.margin) == (P, "so", 0.5)
     assert (fits.verdict, fits.test) == ("v", "test")
     assert hold(expected, TargetValue(2, note="so")).note == "it is another; so"
     assert hold(expected, TargetValue(2)).status is F
-
-
-def test_a_skip_is_never_judged() -> None:
     # The value would fit; the skip comes first, and its reason is the note.
     found = hold(Expectation("t", only(1)), TargetValue(1, skip="no second juror"))
     assert (found.status, found.note, found.margin) == (S, "no second juror", None)

@@ -208,7 +208,7 @@ def test_a_panel_without_a_decision_is_not_right(
     assert (found.estimate, found.low, found.high) == pytest.approx(((gained - lost) / 10, *ends))
 
 
-def test_labels_of_a_part_widen_the_interval() -> None:
+def test_labels_of_a_part_widen_the_interval_and_none_leave_it_open() -> None:
     labelled = [PairedDecision(3, P, F, GOOD)] * 3 + [PairedDecision(3, P, F, BAD)]
     found = change([*labelled, *[PairedDecision(3, P, F)] * 16, *[PairedDecision(3, P, P)] * 80])
     # 20 of 100 differ; of the 4 with a label 3 are gained, at 4·19/16 labels of an endless run, and
@@ -219,9 +219,6 @@ def test_labels_of_a_part_widen_the_interval() -> None:
     above = math.hypot(share * (min(high + 0.01, 1) - 0.75), tango(15, 5, 100, -Z) - 0.1)
     assert (found.items, found.apart, found.labelled) == (100, 20, 4)
     assert (found.estimate, found.low, found.high) == pytest.approx((0.1, 0.1 - below, 0.1 + above))
-
-
-def test_what_has_no_label_may_be_either() -> None:
     found = change([*[PairedDecision(3, P, F)] * 5, *[PairedDecision(3, P, P)] * 95])
     assert (found.estimate, found.labelled) == (None, 0)
     assert (found.low, found.high) == pytest.approx((tango(0, 5, 100), tango(5, 0, 100, -Z)))

@@ -36,7 +36,7 @@ def judge(rows: Rows, matrix: Cells | None = None, *, default: bool = False) -> 
     )
 
 
-def test_the_figures_of_the_document() -> None:
+def test_the_figures_of_the_document_and_of_more_labels() -> None:
     found = judge(rows_of(*DOCUMENT))
     # The specification gives ECE 0.0875 and Brier 0.0691 for these eight rows.
     assert found.read("ece").value == pytest.approx(0.0875)
@@ -47,9 +47,6 @@ def test_the_figures_of_the_document() -> None:
     assert found.read("n") == TargetValue(8)
     assert "often misses" in found.read("ece").note
     assert found.read("brier").note == ""
-
-
-def test_more_labels_need_no_word() -> None:
     # 56 rows: only what chance would show is said, not that they are few.
     note = judge(rows_of(*DOCUMENT * 7)).read("ece").note
     assert note.startswith("a calibrated judge would show 0.")

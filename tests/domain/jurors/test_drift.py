@@ -153,12 +153,9 @@ def test_earlier_runs_come_first() -> None:
     assert drift.alarm is None
 
 
-def test_one_verdict_is_no_window() -> None:
+def test_one_verdict_is_no_window_and_no_variation_has_no_test() -> None:
     found = drifts(of(a=[0.2]))["a"]
     assert (found.mean, found.n, found.drift) == (0.2, 1, None)
-
-
-def test_a_juror_that_never_varies_has_no_test() -> None:
     drift = drifts(of(a=[0.1] * 20 + [0.3] * 20))["a"].drift
     assert drift is not None
     assert drift.change == pytest.approx(0.2)

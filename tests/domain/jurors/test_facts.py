@@ -56,7 +56,7 @@ def facts(one: JurorCounts, sat: Seats | None = None, drawn: JurorRates = NOTHIN
     return JurorFacts(one, sat or Seats(0, 0, 0, 0), drawn)
 
 
-def test_the_labelled_rates_of_a_juror() -> None:
+def test_the_labelled_rates_of_a_juror_and_none_without_counts() -> None:
     found = facts(counts(8, 2, 6, 4, lone_dissents=5, lone_right=1), Seats(0, 50, 3, 2))
     assert found.labelled["accuracy"].estimate == 0.7
     assert found.labelled["sensitivity"].estimate == 0.8
@@ -66,9 +66,6 @@ def test_the_labelled_rates_of_a_juror() -> None:
     # Wilson for 8 of 10, by statsmodels.
     rate = found.labelled["sensitivity"]
     assert (rate.low, rate.high) == pytest.approx((0.49016247153664183, 0.9433178485456247))
-
-
-def test_nothing_counted_is_no_rate() -> None:
     found = facts(counts(tp=3))
     assert found.labelled["specificity"].estimate is None
     rate = found.quoted["specificity"]
@@ -102,15 +99,12 @@ def test_kappa_wants_twenty_votes_and_two_answers() -> None:
     assert facts(counts(tp=30)).labelled_kappa is None
 
 
-def test_weights_are_drawn_to_the_mean_kappa() -> None:
+def test_weights_are_drawn_to_the_mean_kappa_and_alike_without_one() -> None:
     # Kappas .4 (20 votes), -1 (clipped to 0; 40 votes), none for the third: mean .2.
     # 20/40·.4 + 20/40·.2 = .3 and 40/60·0 + 20/60·.2 = .0667; together .3667.
     found, mean = suggested_weights([(0.4, 20), (-1.0, 40), (None, 2)])
     assert mean == pytest.approx(0.2)
     assert found == [pytest.approx(0.3 / (0.3 + 0.2 / 3)), pytest.approx(0.2 / 1.1), None]
-
-
-def test_no_kappa_above_0_weighs_all_alike() -> None:
     found, mean = suggested_weights([(-1.0, 20), (-0.5, 22)])
     assert (found, mean) == ([0.5, 0.5], 0)
     assert suggested_weights([(None, 2)]) == ([None], None)
@@ -212,7 +206,7 @@ def count(policy: Policy, *panels: tuple[Any, Decision | None, bool]) -> tuple[J
     return juror_counts(found, np.array(deserved), stated)
 
 
-def test_votes_against_the_label() -> None:
+def test_votes_against_the_label_and_dissents_that_are_right() -> None:
     # Three items that should pass, fail, fail; a votes pass fail pass, b fail fail (none).
     first = body(juror("a", 0.9), juror("b", 0.2))
     second = body(juror("a", 0.1), juror("b", 0.3))
@@ -223,9 +217,6 @@ def test_votes_against_the_label() -> None:
     assert (a.votes, a.right, a.wrong) == (3, 2, 1)
     assert (b.tp, b.fn, b.tn, b.fp) == (0, 1, 1, 0)
     assert (b.votes, b.right, b.wrong, b.failed, b.abstained) == (2, 1, 1, 1, 0)
-
-
-def test_a_dissent_may_be_right() -> None:
     # c votes against a pass twice; the second time the label is on its side.
     said = body(juror("a", 0.9), juror("c", 0.1))
     found = counted((said, PASS, True), (said, PASS, False))

@@ -115,7 +115,7 @@ def test_a_difference_is_known_where_two_raters_agree() -> None:
     assert (same.items, same.apart) == (10, 0)
 
 
-def test_a_difference_by_hand() -> None:
+def test_a_difference_by_hand_is_widened_by_cells_without_labels() -> None:
     # They differ on 20 of 100: the first is right on 3 of the 4 of these that are labelled.
     found = paired("panel", 100, [Apart(3, 20, 4, 3, 0.2)])
     assert found.estimate == pytest.approx(0.2 * (2 * 0.75 - 1))
@@ -123,9 +123,6 @@ def test_a_difference_by_hand() -> None:
     low, high = midp(0.75 * 4.75, 4.75)
     low, high = low - 0.01, high + 0.01
     assert (found.low, found.high) == pytest.approx((0.2 * (2 * low - 1), 0.2 * (2 * high - 1)))
-
-
-def test_a_cell_without_labels_widens_either_side_by_its_share() -> None:
     known = paired("panel", 100, [Apart(0, 10, 10, 9, 1.0)])
     assert (known.low, known.estimate, known.high) == pytest.approx((0.08, 0.08, 0.08))
     open_ = paired("panel", 100, [Apart(0, 10, 10, 9, 1.0), Apart(3, 5, 0, 0, 0.1)])

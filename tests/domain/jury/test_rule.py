@@ -185,7 +185,7 @@ def test_a_library_panel_that_abstains_has_no_decision() -> None:
         Panel().decide([*quiet, ballot("d", error="503")])
 
 
-def test_a_ballot_says_what_it_was_given() -> None:
+def test_a_ballot_says_what_it_was_given_and_how_its_call_ended() -> None:
     cast = ballot(
         "claude", score=0.9, passed=False, label="KEEP", confidence=0.8, weight=2,
         model="claude-opus-4-7", vendor="anthropic", reason="names the tag",
@@ -193,9 +193,6 @@ def test_a_ballot_says_what_it_was_given() -> None:
     assert (cast.id, cast.score, cast.vote, cast.label) == ("claude", 0.9, False, "KEEP")
     assert (cast.confidence, cast.weight, cast.model) == (0.8, 2.0, "claude-opus-4-7")
     assert (cast.vendor, cast.reason, cast.status) == ("anthropic", "names the tag", Status.OK)
-
-
-def test_how_a_call_may_end() -> None:
     assert ballot("a").status is Status.ABSTAINED
     assert ballot("a", error="503").status is Status.ERROR
     assert ballot("a", error="slow", status="timeout").status is Status.TIMEOUT

@@ -50,15 +50,12 @@ def test_about_the_share_comes_back_each_once_after_fifty_others() -> None:
     assert len(set(gaps)) > 15
 
 
-def test_repeats_keep_their_distance() -> None:
+def test_repeats_keep_their_distance_and_who_waits_longest_comes_first() -> None:
     # With 5%, at least 1 / (2 · 0.05) = 10 labels lie between two repeats.
     newest = {item: key for key, item in enumerate(items(2000))}
     assert not repeats_due(newest, newest, 9, "seed", 0.05)
     assert repeats_due(newest, newest, 10, "seed", 0.05)
     assert not repeats_due(newest, newest, 10, "seed", 0)
-
-
-def test_who_waits_longest_comes_first() -> None:
     # With a share of 1 every item comes back, 50 to 74 labels after its own by its ninth byte.
     newest = {item: key for key, item in enumerate(items(80))}
     order = repeats_due(newest, newest, 9, "seed", 1)
@@ -70,7 +67,7 @@ def test_who_waits_longest_comes_first() -> None:
     assert order[0] not in repeats_due(newest | {order[0]: 80}, newest, 9, "seed", 1)
 
 
-def test_agreement_with_oneself() -> None:
+def test_agreement_with_oneself_and_where_it_is_undefined() -> None:
     pairs = [LabelPair(*pair, unseen=True) for pair in [(P, P)] * 5 + [(F, F)] * 3 + [(P, F)] * 2]
     found = self_agreement(pairs)
     assert (found.n, found.same, found.rate) == (10, 8, 0.8)
@@ -80,9 +77,6 @@ def test_agreement_with_oneself() -> None:
     # 1.959964 · √(.16/10 + 3.8415/400) / 1.38415 = .226571.
     assert found.low == pytest.approx(0.490162, abs=1e-5)
     assert found.high == pytest.approx(0.943313, abs=1e-5)
-
-
-def test_agreement_that_is_not_defined() -> None:
     assert self_agreement([]).rate is None
     one = self_agreement([LabelPair(U, U, unseen=False)])
     # All pairs are of one word, so chance alone agrees on every one.
@@ -101,12 +95,9 @@ def test_about_the_share_of_the_items_is_chosen(share: float) -> None:
     assert chosen <= {item for item in ITEMS if is_double(item, share + 0.1)}
 
 
-def test_the_ends_choose_none_and_all() -> None:
+def test_the_choice_is_as_documented_and_none_or_all_at_its_ends() -> None:
     assert not any(is_double(item, 0) for item in ITEMS)
     assert all(is_double(item, 1) for item in ITEMS)
-
-
-def test_the_choice_is_as_documented() -> None:
     item = bytes.fromhex("ab" * 32)
     edge = int.from_bytes(hashlib.sha256(b"second opinion\n" + b"ab" * 32).digest()[:8]) / 2**64
     assert is_double(item, edge + 1e-9)

@@ -255,11 +255,8 @@ def test_verdicts_without_a_decision_have_no_weight_and_lack_nothing() -> None:
     assert (found.decided, found.weight, found.missing) == (False, None, "")
 
 
-def test_an_empty_stratum_is_no_stratum() -> None:
+def test_the_audit_adds_up_its_strata_and_leaves_out_empty_ones() -> None:
     assert reached([], {REST_PASS: 0, REST_FAIL: 1}, {})[0].name == "rest/fail"
-
-
-def test_the_audit_adds_up_its_strata() -> None:
     labelled = [*rows(REST_PASS, "pass", "pass", None), *rows(REST_FAIL, "fail")]
     found = reached(labelled, {REST_PASS: 30, REST_FAIL: 10}, {REST_PASS: 20, REST_FAIL: 2})
     total = audit(found, [True, True, False])
@@ -282,14 +279,11 @@ def test_errors_are_bounded_by_rate_that_gives_so_few_in_one_of_twenty(errors: i
     assert rate > Fraction(errors, k)
 
 
-def test_only_few_errors_are_bounded() -> None:
+def test_only_few_errors_of_a_rest_not_labelled_whole_are_bounded() -> None:
     part = reached(rows(REST_PASS, *["pass"] * 25), {REST_PASS: 900}, {REST_PASS: 90})
     assert audit(part, [True] * 20 + [False] * 4).bound == upper_bound(4, 24)
     assert audit(part, [True] * 20 + [False] * 5).bound is None
     assert audit(part, []).bound is None
-
-
-def test_a_rest_that_is_labelled_whole_needs_no_bound() -> None:
     whole = reached(
         [*rows(REST_PASS, "pass", "pass"), *rows(REST_NONE, None)],
         {REST_PASS: 2, REST_NONE: 1},

@@ -380,7 +380,7 @@ def test_only_decided_labels_inside_a_prefix_count() -> None:
     assert made.share("accuracy", lacking) == replace(made.share("accuracy"), reason=lacking)
 
 
-def test_the_estimate_by_hand() -> None:
+def test_the_estimate_by_hand_and_the_bounds_of_an_unlabelled_stratum() -> None:
     # Every one of 10 is known, 4 of them hits; of 30 half were seen, all hits.
     found = drawn_rate([Part(10, 10, 4), Part(30, 15, 15)])
     assert found.estimate == pytest.approx(0.25 * 0.4 + 0.75 * 1.0)
@@ -388,9 +388,6 @@ def test_the_estimate_by_hand() -> None:
     # 2.5% at .05^(1/29) = .901857, and half of one verdict of 30 is taken off.
     assert found.low == pytest.approx(0.85 - 0.75 * (1 - 0.05 ** (1 / 29) + 0.5 / 30))
     assert found.high == pytest.approx(0.85)
-
-
-def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
     found = drawn_rate([Part(10, 5, 2), Part(30, 0, 0)])
     # A quarter at the mid-p ends of 2 of 5 of 10, which are those of 3.6 of n = 5 * 9 / 5 = 9, and
     # half of one verdict of 10 beyond; the others may all be misses or all be hits.

@@ -101,7 +101,7 @@ def test_the_draw_weighs_each_stratum_by_its_size() -> None:
     assert (missing.raw.estimate, missing.raw.low) == (0.8, wilson(8, 10)[0])
 
 
-def test_what_is_undefined_says_why() -> None:
+def test_what_is_undefined_says_why_and_only_the_share_of_two_has_an_interval() -> None:
     nothing = measured([("pass", None), (None, "fail")])
     assert (nothing.n, nothing.pairs, nothing.raw.reason) == (0, (), FEW)
     assert nothing.alpha.reason == FEW
@@ -109,9 +109,6 @@ def test_what_is_undefined_says_why() -> None:
     assert same.raw.estimate == 1
     assert same.alpha.estimate is same.pairs[0].kappa.estimate is None
     assert same.alpha.reason == SAME
-
-
-def test_only_the_share_of_two_people_has_an_interval() -> None:
     alike = measured([("pass", "pass")] * 10 + [("fail", "fail")] * 10)
     assert alike.raw.low == pytest.approx(wilson(20, 20)[0])
     assert alike.alpha.estimate == 1
@@ -168,7 +165,7 @@ def test_two_people_who_err_so_often_differ_so_often(e: float) -> None:
     assert error_rate(2 * e * (1 - e)) == pytest.approx(e, abs=1e-7)
 
 
-def test_error_rate_with_its_interval() -> None:
+def test_the_error_rate_with_its_interval_and_without_second_opinions() -> None:
     # 18 of 100 differ: e = (1 - √.64)/2 = .1.
     found = reviewer_error(100, Estimate(0.82, 0.73, 0.885))
     assert found.rate.estimate == pytest.approx(0.1)
@@ -177,9 +174,6 @@ def test_error_rate_with_its_interval() -> None:
     assert found.ceiling == pytest.approx(0.9)
     # Half the width takes about four times the items.
     assert 250 <= found.more <= 350
-
-
-def test_without_second_opinions_nothing_is_known() -> None:
     found = reviewer_error(0, Estimate(None, 0, 1))
     assert (found.rate.estimate, found.ceiling, found.more) == (None, None, 0)
     assert "two labels" in found.rate.reason

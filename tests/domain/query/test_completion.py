@@ -104,15 +104,12 @@ def test_what_an_option_replaces(text: str, cursor: int, span: tuple[int, int]) 
     assert (found.start, found.end) == span
 
 
-def test_options_say_what_they_mean() -> None:
+def test_options_say_what_they_mean_and_have_an_end() -> None:
     assert complete("spl", 3, KNOWN).options == (Option("split", MEANINGS[Flag.SPLIT]),)
     assert complete("label:n", 7, KNOWN).options == (Option("label:none", "no label"),)
     assert complete("@l", 2, KNOWN).options == (Option("@late", 'tag:"late fee"'),)
     assert complete("score<=", 7, KNOWN).options[0].note == "the panel's score: at most"
     assert all(option.note for option in complete("", 0, KNOWN).options)
-
-
-def test_there_is_an_end_to_the_options() -> None:
     many = Vocabulary(tags=tuple(f"t{number}" for number in range(5000)))
     assert len(complete("tag:t", 5, many).options) == 100
 

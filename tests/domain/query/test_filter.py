@@ -107,13 +107,10 @@ def test_a_search_keeps_its_quotes(value: str) -> None:
     assert not parse_filter(f'tag:"text~{value.replace(chr(34), "")}" test~x').searches
 
 
-def test_a_term_knows_where_its_value_stands() -> None:
+def test_a_term_knows_its_place_space_is_and_bar_is_or_bang_is_not() -> None:
     found = parse_filter('esc !run:a|flip:"b c" tag:d')
     # Places counted by hand: a behind "esc !run:", the quote behind "flip:", d at the end.
     assert [term.column for term in found.terms()] == [0, 9, 16, 26]
-
-
-def test_space_is_and_bar_is_or_bang_is_not() -> None:
     found = parse_filter('  esc  !label:none|score<.6   test~"a b"|!id~x ')
     shape = [
         [(part.name, part.negated) for part in group if isinstance(part, Term)]

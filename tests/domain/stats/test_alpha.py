@@ -78,7 +78,7 @@ def test_many_units_are_worked_on_in_blocks() -> None:
     assert AlphaState.of(units).units == pairable.sum()
 
 
-def test_blocks_of_units_give_what_all_do_at_once() -> None:
+def test_units_are_a_matrix_whose_blocks_give_what_all_do_at_once() -> None:
     random = np.random.default_rng(3)
     units = random.integers(0, 40, (600, 4)) / 8
     units[random.random(units.shape) < 0.2] = NAN
@@ -86,9 +86,6 @@ def test_blocks_of_units_give_what_all_do_at_once() -> None:
     state = reduce(AlphaState.merge, (AlphaState.of(one.T) for one in blocks))
     assert merged_ci(state, blocks) == pytest.approx(interval_ci(units), abs=1e-9)
     assert rank_state(lambda: blocks).alpha == pytest.approx(oracle(units, "ordinal"), abs=1e-9)
-
-
-def test_units_are_a_matrix() -> None:
     with pytest.raises(ValueError, match="matrix"):
         alpha_interval(np.asarray([0.5, 0.6]))
 
@@ -182,15 +179,12 @@ def noisy(n: int) -> Floats:
     return units
 
 
-def test_the_interval_is_the_jackknife_s() -> None:
+def test_the_interval_is_the_jackknife_s_and_wants_ten_pairable_units() -> None:
     # t(0.975, 11) = 2.200985160082949 and t(0.95, 11) = 1.795884818704043, of published tables.
     units = noisy(12)
     low, high = jackknifed(units, 2.200985160082949)
     assert interval_ci(units) == pytest.approx((low, high), abs=1e-9)
     assert interval_ci(units, 0.9) == pytest.approx(jackknifed(units, 1.795884818704043), abs=1e-9)
-
-
-def test_an_interval_wants_ten_pairable_units() -> None:
     alone = [[NAN, 0.5, NAN, NAN]] * 5
     assert interval_ci(np.concatenate([noisy(9), alone])) is None
     found = interval_ci(np.concatenate([noisy(10), alone]))

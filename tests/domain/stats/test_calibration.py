@@ -109,7 +109,7 @@ def _cells(tp: int, fn: int, tn: int, fp: int, weight: float = 1.0) -> Rows:
     return Rows.of([0.5] * n, correct, [weight] * n, passed)
 
 
-def test_the_documented_trusted_set() -> None:
+def test_the_documented_trusted_set_and_the_raw_count_of_its_interval() -> None:
     found = measure(_cells(90, 10, 80, 20), 0.5)
     assert (found.sensitivity, found.specificity) == (0.9, 0.8)
     # (.5 + .8 - 1) / (.9 + .8 - 1) = .3 / .7.
@@ -118,9 +118,6 @@ def test_the_documented_trusted_set() -> None:
     assert found.corrected_rate_low == pytest.approx(0.329578, abs=1e-6)
     assert found.corrected_rate_high == pytest.approx(0.527565, abs=1e-6)
     assert found.corrected_status == "ok"
-
-
-def test_the_interval_uses_the_raw_count() -> None:
     # Weights of 7 leave the rates and the interval as they are.
     plain, heavy = (measure(_cells(90, 10, 80, 20, weight), 0.5) for weight in (1, 7))
     assert heavy.corrected_rate_low == pytest.approx(plain.corrected_rate_low)

@@ -46,13 +46,10 @@ def test_cases_whose_contents_differ_are_averaged_with_one_that_agrees() -> None
     assert found.deff == pytest.approx(1 + 1 / 5)
 
 
-def test_without_an_error_the_cases_are_the_labels() -> None:
+def test_without_an_error_the_cases_are_the_labels_and_a_run_ignores_cases() -> None:
     tests = [at // 5 for at in range(40)]
     found = clusters(tests, [TP] * 40).effect(RIGHT, WRONG, Target.ITEMS)
     assert 40 / found.deff == pytest.approx(8)
-
-
-def test_this_run_does_not_care_for_cases() -> None:
     tests = [at // 5 for at in range(40)]
     assert clusters(tests, [TP, FN] * 20).effect(RIGHT, WRONG, Target.RUN).deff == 1
 
@@ -124,7 +121,7 @@ def test_a_census_and_a_stratum_without_labels() -> None:
     assert part_interval(Part(1, 1, 1)) == (1.0, 1.0)
 
 
-def test_an_unlabelled_stratum_leaves_bounds_only() -> None:
+def test_an_unlabelled_stratum_leaves_bounds_and_an_empty_one_changes_nothing() -> None:
     # 30/50 of a quarter is .15; the other three quarters may all fail or all pass.
     found = stratified_rate([Part(50, 50, 30), Part(150, 0, 0)])
     assert found.estimate is None
@@ -134,9 +131,6 @@ def test_an_unlabelled_stratum_leaves_bounds_only() -> None:
     nothing = stratified_rate([])
     assert (nothing.estimate, nothing.low, nothing.high) == (None, 0.0, 1.0)
     assert (stratified_rate([Part(9, 0, 0)]).low, stratified_rate([Part(9, 0, 0)]).high) == (0, 1)
-
-
-def test_an_empty_stratum_changes_nothing() -> None:
     parts = [Part(50, 10, 3), Part(20, 5, 5)]
     assert stratified_rate([*parts, Part(0, 0, 0)]) == stratified_rate(parts)
 

@@ -63,7 +63,7 @@ def test_bins_give_the_ece(case: Case) -> None:
     assert sum(one.n for one in found) == sum(weight > 0 for _, _, weight in case)
 
 
-def test_spiegelhalter_worked() -> None:
+def test_spiegelhalter_worked_and_undefined_without_variance() -> None:
     # (y-c)(1-2c): (1-.9)(-.8) + (0-.2)(.6) = -.08 - .12; variance .64*.09 + .36*.16 = .1152.
     found = spiegelhalter(Rows.of([0.9, 0.2], [True, False]))
     assert found.z == pytest.approx(-0.2 / math.sqrt(0.1152))
@@ -71,9 +71,6 @@ def test_spiegelhalter_worked() -> None:
     # Weights 1 and 2: (-.08 - .24) / sqrt(.0576 + 4 * .0576).
     heavy = spiegelhalter(Rows.of([0.9, 0.2], [True, False], [1.0, 2.0]))
     assert heavy.z == pytest.approx(-0.32 / math.sqrt(0.288))
-
-
-def test_spiegelhalter_is_undefined_without_variance() -> None:
     certain = spiegelhalter(Rows.of([1.0, 0.0, 0.5], [False, True, True]))
     assert (certain.z, certain.p) == (None, None)
     assert certain.reason == "every confidence is 0, 0.5 or 1"
@@ -119,7 +116,7 @@ def one(mean: float, accuracy: float, ess: float) -> Bin:
     return Bin(int(min(mean * 10, 9)), 4, ess, mean, accuracy, 0.0, 1.0, ess)
 
 
-def test_the_band_of_a_bin() -> None:
+def test_the_band_of_a_bin_and_where_it_lies() -> None:
     # .8 ± 1.959964 √(.8 · .2 / 64) = .8 ± 1.959964 · .05.
     found = band(one(0.8, 0.5, 64))
     assert (found.low, found.high) == pytest.approx((0.7020018, 0.8979982))
@@ -129,9 +126,6 @@ def test_the_band_of_a_bin() -> None:
     # Certainty leaves no room.
     found = band(one(1.0, 0.5, 4))
     assert (found.low, found.high) == (1.0, 1.0)
-
-
-def test_where_a_bin_lies() -> None:
     ends = band(one(0.8, 0.5, 64))
     assert place(one(0.8, 0.70, 64)) is BinPosition.BELOW
     assert place(one(0.8, 0.90, 64)) is BinPosition.ABOVE

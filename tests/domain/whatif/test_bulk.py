@@ -128,7 +128,7 @@ def test_a_threshold_moves_the_votes() -> None:
     assert together([value], at) == [(2.125 / 3, "pass")]
 
 
-def test_a_juror_left_out_is_not_seated() -> None:
+def test_a_juror_left_out_is_not_seated_and_panels_may_be_empty() -> None:
     # One of two is a half; without the one that timed out it is one of one, and all.
     value = panel(0.9, None, threshold=0.7, quorum=1.0)
     assert together([value], Variant()) == [(0.9, "fail")]
@@ -138,9 +138,6 @@ def test_a_juror_left_out_is_not_seated() -> None:
     assert together([value], Variant()) == [(0.4, "fail")]
     assert together([value], Variant(dropped="j3")) == [(0.5, "pass")]
     assert together([value], Variant(dropped="nobody")) == [(0.4, "fail")]
-
-
-def test_no_panels_and_empty_panels() -> None:
     for strategy in EVERY:
         assert together([], Variant(strategy)) == []
         assert together([body(), body()], Variant(strategy, threshold=0.5)) == [(None, None)] * 2

@@ -81,15 +81,12 @@ def test_two_deviations_drop_one_of_ten() -> None:
     assert sigma([0.1, 0.5, 0.9], k=0.5) == pytest.approx(0.5)
 
 
-def test_they_decide_by_the_threshold_like_a_mean() -> None:
+def test_they_decide_by_the_threshold_and_an_attack_by_hand() -> None:
     made = outcomes(read(panel(*WORKED, threshold=0.7, quorum=0.5)), outliers())
     # The mean of all five is .684.
     assert [(one.variant.name, one.decision) for one in made] == [
         ("sigma", Decision.FAIL), ("tukey", Decision.PASS), ("winsorised", Decision.PASS),
     ]  # fmt: skip
-
-
-def test_an_attack_by_hand() -> None:
     verdict = read(panel(0.5, 0.7, 0.9, threshold=0.6))
     one, two, three = attacks(verdict, Variant(Strategy.MEAN))
     # .9 to 0 leaves 1.2 / 3; .5 to 1 makes 2.6 / 3. From .7 the first is the further.

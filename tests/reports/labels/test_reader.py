@@ -71,12 +71,9 @@ def test_a_source_that_only_some_rows_name_is_not_the_files() -> None:
     assert read_scores(_source(FULL, PAIR)).source is None
 
 
-def test_an_empty_file_is_an_empty_set() -> None:
+def test_an_empty_file_is_an_empty_set_and_an_array_counts_lines() -> None:
     assert read_scores(_source()).rows == ()
     assert read_scores(_source("[]")).rows == ()
-
-
-def test_a_json_array_counts_lines() -> None:
     found = read_scores(_source("[", json.dumps(PAIR) + ",", json.dumps(PAIR), "]"))
     assert [row.line for row in found.rows] == [2, 3]
 
@@ -120,7 +117,7 @@ def test_a_wrong_score_row_is_named_with_its_line(row: Any, text: str) -> None:
     assert text in str(caught.value)
 
 
-def test_labels_need_little_and_keep_the_rest() -> None:
+def test_labels_need_little_keep_the_rest_and_two_key_rows_are_calibrates() -> None:
     short, full = read_labels(_source({"id": "a", "truth": "fail"}, FULL))
     assert (short.line, short.id, short.truth) == (1, "a", "fail")
     assert (short.run, short.item_hash, short.note, short.tags, short.blind) == (
@@ -132,9 +129,6 @@ def test_labels_need_little_and_keep_the_rest() -> None:
     assert full.kept == {"pi": 0.1, "weight": 10.0, "selection": "audit", "stratum": "rest/pass"}
     (hashed,) = read_labels(_source({"item_hash": "h", "truth": "unsure", "tentative": True}))
     assert hashed.item_hash == "h"
-
-
-def test_two_key_rows_belong_to_calibrate() -> None:
     with pytest.raises(LabelsFileError, match=r"reviewdesk calibrate labels\.jsonl"):
         read_labels(_source(PAIR))
 
@@ -300,7 +294,7 @@ def test_a_column_for_each_person() -> None:
     ]
 
 
-def test_an_export_in_csv_is_read_as_in_json() -> None:
+def test_an_export_is_read_alike_in_csv_json_and_as_a_list() -> None:
     text = (
         "confidence,correct,confidence_source,id,run,truth,adjudicated,pi,weight,seen,tags,time\n"
         "0.86,false,support,a,r,fail,true,0.5,2.0,true,one two,2026-11-27T13:05:24+00:00\n"
@@ -310,9 +304,6 @@ def test_an_export_in_csv_is_read_as_in_json() -> None:
     assert row.kept == {"pi": 0.5, "weight": 2.0}
     (score,) = read_scores(source(text)).rows
     assert (score.confidence, score.correct, score.weight) == (0.86, False, 2.0)
-
-
-def test_the_list_of_labels_in_json_is_read_too() -> None:
     text = '[{"id": "a", "label": "pass", "at": "2026-11-27T13:05:24+00:00", "reviewer": "ann"}]'
     (row,) = read(text)
     assert (row.truth, row.time, row.reviewer) == ("pass", "2026-11-27T13:05:24+00:00", "ann")

@@ -118,7 +118,7 @@ def test_equal_names_get_a_counter() -> None:
     assert [juror["id"] for juror in bodies[0]["jurors"]] == ["m", "m#2"]
 
 
-def test_the_case_is_named_by_the_nearest_name() -> None:
+def test_the_case_has_the_nearest_name_and_a_panels_configuration_is_no_jury() -> None:
     nested = {"name": "suite", "tests": [{"name": "case", "x": {"name": "own", "jurors": PANEL}}]}
     assert _open(nested)[1][0]["case"]["test"] == "case"
     flat = {"name": "suite", "tests": [{"name": "own", "jurors": PANEL}]}
@@ -126,9 +126,6 @@ def test_the_case_is_named_by_the_nearest_name() -> None:
     assert _open([{"test": "T", "jurors": PANEL}])[1][0]["id"] == "T"
     assert _open([{"id": "I", "jurors": PANEL}])[1][0]["id"] == "I"
     assert _open({"a/b": [{"jurors": PANEL}]})[1][0]["id"] == "/a~1b/0"
-
-
-def test_a_panels_configuration_is_no_jury() -> None:
     config = {"rubric": "R", "threshold": 0.7, "jurors": [{"model": "a"}, {"model": "b"}]}
     document = [{"name": "t", "matcher": {"llm-jury": config}, "jury": {"jurors": PANEL}}]
     _, (body,) = _open(document)

@@ -151,11 +151,8 @@ def test_every_key_has_its_place() -> None:
     )  # fmt: skip
 
 
-def test_toml_says_the_same() -> None:
+def test_toml_says_the_same_and_what_is_left_out_has_a_default() -> None:
     assert read(TOML, "panel.TOML") == read(FULL)
-
-
-def test_what_is_left_out_has_a_default() -> None:
     found = read("jurors: [{model: gpt-5, vendor: openai, weight: }]\nrubric:\n", "x/small.yaml")
     rule = found.rule
     assert (found.name, found.rubric) == ("small", None)

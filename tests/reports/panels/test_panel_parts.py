@@ -89,14 +89,11 @@ def read(text: str) -> PromptFile:
     return prompt_from(Source.from_bytes("p.yaml", text.encode()))
 
 
-def test_a_prompt_of_two_texts() -> None:
+def test_a_prompt_of_two_texts_of_which_the_systems_may_be_left_out() -> None:
     text = "version: 3\nsystem_prompt: Be fair.\nuser_prompt_template: |\n  {rubric}\n  {output}\n"
     assert read(text) == PromptFile(
         version="3", system_prompt="Be fair.", user_prompt_template="{rubric}\n{output}\n"
     )
-
-
-def test_the_system_prompt_may_be_left_out() -> None:
     assert read("version: v1.2\nuser_prompt_template: '{output}'\n").system_prompt is None
 
 

@@ -368,12 +368,9 @@ def test_tests_without_a_description_are_numbered() -> None:
     ]  # fmt: skip
 
 
-def test_other_tests_of_one_name_get_a_counter() -> None:
+def test_tests_of_one_name_get_a_counter_and_critics_are_two_ballots() -> None:
     rows = [row(rubric(1, True), testCase={"description": "t", "vars": {"q": at}}) for at in (1, 2)]
     assert [body["id"] for body in opened(result(*rows))[1]] == ["t", "t#2"]
-
-
-def test_critics_of_one_name_are_two_ballots() -> None:
     body = one(rubric(1, True, metric="tone"), rubric(0, False, metric="tone"))
     assert [juror["id"] for juror in body["jurors"]] == ["tone", "tone#2"]
     asked = ["openai:gpt-4o", {"id": "anthropic:claude-x", "config": {}}]

@@ -107,15 +107,12 @@ def test_away_from_its_limits_a_schema_is_the_library_s(limit: Any, value: float
         assert found.fits
 
 
-def test_only_a_plain_limit_has_a_margin() -> None:
+def test_the_words_of_matchers_and_that_only_a_plain_limit_has_a_margin() -> None:
     assert fitting({"minimum": 0.7, "type": "number"}).judge(0.6).margin == pytest.approx(-0.1)
     assert fitting({"exclusiveMinimum": 0.7}).judge(0.6).margin is None
     assert fitting({"anyOf": [{"minimum": 0.7}]}).judge(0.6).margin is None
     assert fitting({"minimum": 0.7}).judge(None).margin is None
     assert exact(1).judge(2).margin is None
-
-
-def test_words() -> None:
     limit = fitting({"minimum": 0.7, "maximum": 0.9, "description": "x"})
     assert limit.words == "be at least 0.7 and at most 0.9"
     assert negated(limit).words == "not be at least 0.7 and at most 0.9"
@@ -157,13 +154,10 @@ def test_schemas_that_are_refused(schema: dict[str, Any], path: Any, problem: st
     assert problem in caught.value.problem.text
 
 
-def test_a_slip_is_met_with_the_word_that_was_meant() -> None:
+def test_a_slip_is_met_with_the_word_meant_and_data_of_a_schema_is_none() -> None:
     with pytest.raises(FieldError) as caught:
         fitting({"minimun": 0.7})
     assert caught.value.problem.hint == 'Did you mean "minimum"?'
-
-
-def test_data_within_a_schema_is_no_schema() -> None:
     # What stands in const, enum, default and examples is a value, whatever its keys are.
     schema = {"enum": ["low"], "default": {"pattern": "x"}, "examples": [{"$ref": "x"}]}
     assert fitting(schema).judge("low").fits

@@ -55,14 +55,11 @@ def test_the_scores_of_a_trace_are_one_jury() -> None:
     assert (second["id"], scores(second)) == ("t2/o1", {"helpful": 0.3})
 
 
-def test_what_was_not_read_is_said() -> None:
+def test_every_evaluator_has_its_scale_and_what_was_not_read_is_said() -> None:
     notes = "\n".join(table(EXPORT)[0].notes)
     assert "columns not read: id, metadata, userId, environment" in notes
     assert "a row of the type TEXT or CORRECTION, which is no score, is not read (1x)" in notes
     assert "--scale LOW..HIGH (1x, from 120 to 120)" in notes
-
-
-def test_a_scale_of_its_own_for_every_evaluator() -> None:
     rows = [row("EVAL", "yes-no", "NUMERIC", 1), row("EVAL", "stars", "NUMERIC", 1)]
     rows += [row("EVAL", "stars", "NUMERIC", 5, trace="t2")]
     _, (first, _) = table(long(*rows, columns=COLUMNS))

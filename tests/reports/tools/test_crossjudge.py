@@ -61,7 +61,7 @@ WHOLE_BODY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_whole_ensemble() -> None:
+def test_a_whole_ensemble_alone_in_a_list_and_in_lines() -> None:
     report, (body,) = opened(WHOLE)
     assert report.format == "cross-judge"
     assert report.header == {
@@ -72,9 +72,6 @@ def test_a_whole_ensemble() -> None:
     left_out = "columns not read: avg_confidence, disagreement, krippendorff_alpha"
     assert report.notes[0] == left_out
     assert report.notes[-1].endswith("with --pass-label or --fail-label (1x): SPLIT")
-
-
-def test_a_list_lines_and_one_object_say_the_same() -> None:
     bodies = [opened([WHOLE])[1][0], opened([WHOLE], lines=True)[1][0], only(WHOLE)]
     places = [body["provenance"].pop("pointer") for body in bodies]
     assert places == ["$[0]", "$", "$"]

@@ -61,7 +61,7 @@ WHOLE_BODY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_whole_attempt() -> None:
+def test_a_whole_attempt_and_several_that_are_verdicts_of_their_own() -> None:
     votes = (vote(), vote(passed=False, reason="", judged_at="soon"), vote(model="other"))
     tried = attempt(*votes, agreement=2 / 3, checks=[CHECK | {"passed": True}], elapsed_ms=3)
     stated = {"threshold": 0.3755, "gate_passed": True, "status": "upheld", "tags": ["a"]}
@@ -70,9 +70,6 @@ def test_a_whole_attempt() -> None:
     # a pass rate over attempts is no juror's threshold
     assert body == WHOLE_BODY
     assert opened_report.notes[0] == "columns not read: elapsed_ms"
-
-
-def test_attempts_are_verdicts_of_their_own() -> None:
     tries = [attempt(vote(), attempt=number) for number in (1, 2)]
     _, bodies = opened(report(scenario(*tries), scenario(*tries), scenario(id="t")))
     assert [body["id"] for body in bodies] == ["s/1", "s/2", "s/1#2", "s/2#2"]
@@ -85,7 +82,7 @@ def test_a_target_that_failed_leaves_no_ballots() -> None:
     assert not {"agreement", "output"} & body.keys()
 
 
-def test_a_judge_that_failed_is_a_failed_ballot() -> None:
+def test_a_judge_that_failed_is_a_failed_ballot_and_a_check_is_none() -> None:
     tried = attempt(outcome="judge_error", judge_error="request timed out", agreement=None)
     body = only(report(scenario(tried)))
     assert body["decision"] == "error"
@@ -95,9 +92,6 @@ def test_a_judge_that_failed_is_a_failed_ballot() -> None:
             "error": {"message": "request timed out"},
         }
     ]  # fmt: skip
-
-
-def test_what_a_check_decided_no_judge_did() -> None:
     by_checks = vote(passed=False, model="checks")
     tried = attempt(outcome="fail", verdict=by_checks, checks=[CHECK, CHECK | {"passed": "?"}])
     body = only(report(scenario(tried)))
