@@ -13,7 +13,9 @@ from reviewdesk.reports.mapping.values import filled, first, listed, record, tex
 
 _ROLES = {
     "human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant",
-    "bot": "assistant", "chatbot": "assistant", "developer": "system", "function": "tool",
+    "bot": "assistant", "chatbot": "assistant", "agent": "assistant", "support": "assistant",
+    "customer": "user", "client": "user", "caller": "user", "developer": "system",
+    "function": "tool",
 }  # fmt: skip
 _BRACKETS = frozenset({"[", "{"})
 _SPEAKERS = {"user", "assistant", "system"}

@@ -31,6 +31,7 @@ _SHEETS = {"content.xml": "an OpenDocument file", "index/document.iwa": "a Numbe
 _MOST_BYTES = 1 << 31
 """The most bytes that a workbook may unpack to."""
 _BATCH = 1000
+_MOST_OF_HEADER = 8
 _KEY_AND_VALUE = 2
 _LARGE = 1 << 20
 """Workbooks of more bytes are read row by row, without knowing which cells are merged."""
@@ -108,9 +109,9 @@ def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator
     try:
         if kind == "parquet":
             file = library.ParquetFile(stream)
-            return file.schema_arrow.names, file.iter_batches(batch_size=_BATCH)
+            return _names(file.schema_arrow), file.iter_batches(batch_size=_BATCH)
         reader = library.ipc.open_file(stream)
-        names = reader.schema.names
+        names = _names(reader.schema)
     except _DAMAGE as error:
         raise _damaged(kind, error, fail) from error
     parts = (
@@ -119,6 +120,12 @@ def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator
         for start in range(0, batch.num_rows, _BATCH)
     )
     return names, parts
+
+
+def _names(schema: Any) -> list[str]:
+    """Return the columns; pandas wrote those of its index last, and they name the rows."""
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    return sorted(schema.names, key=lambda name: name not in index)
 
 
 def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -161,12 +168,14 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
 
 def _header(sheet: Any) -> tuple[int, tuple[str, ...], int] | None:
     """Return the place of a sheet's header, its names, and how many rows hold them."""
-    rows = (
-        (at, ["" if one is None else on_a_line(str(one)) for one in row])
-        for at, row in enumerate(sheet.iter_rows(values_only=True), 1)
-        if sum(cell is not None for cell in row) > 1
-    )
-    start = [*islice(rows, 8)]
+    start: list[tuple[int, list[str]]] = []
+    for at, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        row = ["" if one is None else on_a_line(str(one)) for one in cells]
+        # Below names without a first one, pandas writes the name of the index alone.
+        if sum(map(bool, row)) > 1 or (start and row[0] and not start[-1][1][0]):
+            start.append((at, row))
+        if len(start) == _MOST_OF_HEADER:
+            break
     most = max((sum(map(bool, row)) for _, row in start), default=0)
     start = [*dropwhile(lambda one: not is_header(one[1], most), start)]
     names = column_names([row for _, row in start]) if len(start) > 1 else None

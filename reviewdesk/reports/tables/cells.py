@@ -149,7 +149,7 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
 
 _CRITERION = re.compile(
     r"(?:(?:answer|response|factual|semantic|context|entity|language|writing|overall)_)*"
-    r"(?:(?!mehrheit|wahrheit)[^\W\d_]+(?:ness|heit|keit|idad)|accuracy|factuality|relevanc[ey]|similarity|precision|recall"
+    r"(?:(?!mehrheit|wahrheit)[^\W\d_]+(?:ness|heit|keit|heid|tät|idade?|ezza|eza|ità|ité|ość)|accuracy|factuality|relevanc[ey]|similarity|precision|recall"
     r"|hallucination|coherence|consistency|fluency|clarity|safety|toxicity|bias|tone|style|tonfall"
     r"|humou?r|empathy|format|grammar|readability|instruction_following|noise_sensitivity"
     r"|complexity|verbosity|honesty|engagement|specificity|overall|quality|depth|creativity"
@@ -234,14 +234,15 @@ _LONGEST_WORD = 60
 _LONGEST = 300
 _AROUND = " \n*_[](){}<>\"'`.!"
 """The signs around a word that decides, such as ``**PASS**``."""
-_BEHIND_LETTER = re.compile(r"\s*(?:[01]|[^\W\d]\w?)\s?[-:=).]\s*([^\W\d][^:;]*)\Z")
+_BEHIND_LETTER = re.compile(r"\s*(?:[01]|[^\W\d]\w?)\s?[-:).]\s*([^\W\d][^:;]*)\Z")
 """A word behind a letter, a 0 or a 1, such as ``A: pass``."""
 _SIGN = re.compile(r"([^\w\s])\s*[^\W\d]+\Z")
 """A sign before its word, such as ``✅ Good``."""
 NEITHER = re.compile(
     r"neutral|neither|borderline|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium"
     r"|moderate|fair$|same|equal|draw$|both|gleich|🟡|average|unsure|unclear|tie$|teilweise|partiel"
-    r"|parcial|vielleicht|一部|普通",
+    r"|parcial|vielleicht|一部|普通|平局|平手|引き分け|무승부|empate|égalité|pareggio|unentschieden"
+    r"|gelijkspel|remis$|a=b$",
     re.IGNORECASE,
 )
 """Words for an answer between a pass and a fail."""
@@ -256,8 +257,8 @@ _PART = re.compile(
 )
 _STARS = re.compile(r"([★⭐🌟]*)\ufe0f?(☆*)\Z|([\d.]+)[- ]?(?:stars?|★|⭐)\Z", re.IGNORECASE)
 _MOST_STARS = 5
-_NAMES = "score|rating|grade|verdict|result|answer|decision"
-_LEAD = rf"(?:<\w+>\s*)?(?:[a-z ]*(?:{_NAMES})\s*(?:[:=]|is)\s*)?"
+_NAMES = "score|rating|grade|verdict|decision"
+_LEAD = rf"(?:<\w+>\s*)?(?:[a-z ]*(?:(?:{_NAMES})\s*(?:[:=]|is)|(?:result|answer)\s*[:=])\s*)?"
 _GRADED = re.compile(
     rf"{_LEAD}[\[*(]*(?P<answer>[-+]?\d+(?:[.,]\d+)?(?:\s*(?:/|(?:out )?of)\s*\d+|\s*%)?)"
     r"[\])*]*(?:\s*</\w+>)?(?:\s*(?:points?|pts)\b)?\.?(?:\s*[-–—:=(,;\n]\s*[^\d\s].*)?\Z",

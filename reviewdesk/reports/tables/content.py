@@ -20,7 +20,7 @@ from reviewdesk.reports.tables.cells import (
 from reviewdesk.reports.tables.nested import NO_SCORE, TableSample
 from reviewdesk.reports.wording import JsonObject
 
-_MARK = r"(?:(?<=[\W_])|(?<=[a-z])(?=[A-Z\d])|^){0}(?=[\W_]|$)"
+_MARK = r"(?:(?<=[\W_])|(?<=[a-z])(?=[A-Z\d])|(?<=[^\x00-\x7f])|^){0}(?=[\W_]|$)"
 _PAIRS = (("a", "b"), ("1", "2"), ("x", "y"), ("left", "right"), ("first", "second"), ("0", "1"))
 """Marks in the names of two responses."""
 _SCALE = re.compile(

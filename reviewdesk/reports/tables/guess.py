@@ -44,9 +44,10 @@ from reviewdesk.reports.wording import JsonObject
 _MOST_LISTED = 20
 _PAIR = ("chosen", "rejected")
 _FIRST = {
-    "pass": ["A", "candidate", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
+    "pass": ["A", "candidate", "chosen", "model_a", "response_a", "assistant_a", "left", "first",
+             "A>B", "A>>B"],
     "fail": ["B", "baseline", "rejected", "model_b", "response_b", "assistant_b", "right",
-             "second", "2"],
+             "second", "2", "B>A", "B>>A"],
 }  # fmt: skip
 """The words for the better one of two responses."""
 _COMMENT = ".comment"

@@ -64,14 +64,16 @@ _SURE = (
     "|richter|rechter|beoordelaar|sędzia|评委|裁判|评审"
 )
 SURE = re.compile(_SURE, re.IGNORECASE)
-JUDGE = re.compile(
-    rf"{_SURE}|rater|gpt|claude|gemini|llama|mi[sx]tral|qwen|deepseek|grok|command-r|sonnet|haiku"
-    r"|opus|gemma|prometheus|(?:^|[\W_])(?:phi|nova|glm|kimi|yi|llm|o[1-4]|r1)(?![a-z])",
-    re.IGNORECASE,
+_MODEL = (
+    "gpt|claude|gemini|llama|mi[sx]tral|qwen|deepseek|grok|command-r|sonnet|haiku|opus|gemma"
+    r"|prometheus|(?:^|[\W_])(?:phi|nova|glm|kimi|yi|llm|o[1-4]|r1)(?![a-z])"
 )
+MODEL = re.compile(_MODEL, re.IGNORECASE)
+JUDGE = re.compile(rf"{_SURE}|rater|{_MODEL}", re.IGNORECASE)
 """Names of judges."""
 _PERSON = re.compile(
-    r"(?:humane?|humain|humano|umano|mensch|persona?|personne|manual)(?:[ _-].*)?$|ui$|annotation$",
+    r"(?:humane?|humain|humano|umano|mensch|persona?|personne|manual)(?:[ _:/-].*)?$|ui$"
+    r"|annotation$",
     re.IGNORECASE,
 )
 """Words that mark an answer as a person's."""
@@ -277,21 +279,20 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
         likely = ("name",)  # the judge recurs with each question
     judge = next((one for one in likely if at_path(elements[0], one) is not None), "")
     judge = judge or ("" if named else _told_apart(elements, roles))
-    of_text = judge not in ("", *likely) and not JUDGE.search(judge)
+    said = (judge, *(str(at_path(one, judge)) for one in elements))
+    of_text = judge not in ("", *likely, *WHO) and not any(map(JUDGE.search, said))
     if roles.keys().isdisjoint(ANSWERS) or not (named or judge):
         return None
     kept = (*ANSWERS, "raw_score", "reason", "error")
     rule = {role: roles[role] for role in kept if role in roles}
+    names = [*held] if named else [str(at_path(one, judge)) for one in elements]
+    # The key of a feedback is its question, as is the name of an annotation in Phoenix.
+    keys = judge == "key" and not any(map(JUDGE.search, names))
+    keys = keys or (judge == "name" and "annotator_kind" in elements[0])
     if "dimension" in roles:
         rule["dimension"] = roles["dimension"]
-    elif named and any(map(is_criterion, held)):
-        rule["dimension"] = "@key"
-    elif judge and (
-        asked or of_text or any(is_criterion(str(at_path(one, judge))) for one in elements)
-    ):
-        rule["dimension"] = judge
-    elif judge == "key" and not any(JUDGE.search(str(one.get(judge))) for one in elements):
-        rule["dimension"] = judge  # the key of a feedback is its question
+    elif any(map(is_criterion, names)) or (not named and (asked or of_text or keys)):
+        rule["dimension"] = "@key" if named else judge
     if plain:
         rule["score"] = f"{rule.get('score', 'score')}|@value"
     return {"each": path, "judge": "@key" if named else judge, **rule}
@@ -343,7 +344,7 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     first = elements[0] if isinstance(elements[0], dict) else {}
     roles = roles_of(first)
     judge = roles.get("judge") or roles.get("model", "")
-    who = next((one for one in ("worker_id", "name") if one in first), "")
+    who = next((one for one in ("worker_id", "name", *WHO) if one in first), "")
     key = judge or roles.get("dimension", "") or who
     step = next((one for one in ("step", "turn", "index") if one in first), "")
     asked = [one for one in first if one not in roles.values() and is_answer(first[one])]

@@ -22,7 +22,16 @@ from reviewdesk.reports.tables.cells import (
     without_remark,
 )
 from reviewdesk.reports.tables.content import SHORT, TableContent
-from reviewdesk.reports.tables.nested import ANSWERS, CAMEL, JUDGE, NO_SCORE, STATED, WHO, raw_forms
+from reviewdesk.reports.tables.nested import (
+    ANSWERS,
+    CAMEL,
+    JUDGE,
+    MODEL,
+    NO_SCORE,
+    STATED,
+    WHO,
+    raw_forms,
+)
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
@@ -79,7 +88,7 @@ _OF_FORM = re.compile(
 )
 """Columns that forms have in front of the answers of each person."""
 _ID = re.compile(r"(?:^|[_ .-])(?:id|key|nr|no|number|#)\.?$|[a-z]Id$", re.IGNORECASE)
-_WHEN = re.compile(r"time|date|created|submitted|started", re.IGNORECASE)
+_WHEN = re.compile(r"time|date|created|submitted|started|^ts$", re.IGNORECASE)
 _OTHER_ID = re.compile(
     r"user|run|batch|session|worker|annot|judge|rater|model|job|eval", re.IGNORECASE
 )
@@ -198,6 +207,10 @@ class TableRoles(TableContent):
         """Find the columns of people; return those that may have other roles."""
         named = [one for one in free if not (NO_SCORE.search(one) or _PEOPLE.search(one))]
         self.people = [one for one in named if _HUMAN.search(one) or _RATER.search(one)]
+        # A reviewer that is named after a model is a judge.
+        self.people = [
+            one for one in self.people if "human" in one.casefold() or not MODEL.search(one)
+        ]
         self.people += [one for one in free if judged and _is_person(one)]
         # Beside a person's column, one under another single name with the same words is as well.
         said = self.said_in([*filter(_is_person, self.people)])
