@@ -226,6 +226,8 @@ class BallotMaker:
         self._scale = options.scale
         if self._scale is None and made.scale is not None and len({*made.scale}) == 2:
             self._scale = made.scale[0], made.scale[-1]  # the best score may be the lowest one
+        scales = {} if options.scale else made.scales
+        self._scales = {name: (one[0], one[-1]) for name, one in scales.items()}
         self._models = options.models
         self._seen = seen
         self._notes = notes
@@ -246,7 +248,7 @@ class BallotMaker:
         if stated is None or self._scale is None:
             return values.unit(stated)
         try:
-            return self._share(stated, "")
+            return _share(stated, "", self._scale)
         except CellError:
             return None
 
@@ -280,7 +282,8 @@ class BallotMaker:
             if body[role] is None and not blank(vote.cells.get(role)):
                 self._count(f"a {role} that is {what} is left out")
         self._add_failure(body, vote.cells)
-        self._add_certainty(body, likely_number(vote.cells.get("certainty")))
+        sure = likely_number(vote.cells.get("certainty"))
+        self._add_certainty(body, sure, self._scale_of(vote))
         made = values.without_nulls(body, "pass")
         if is_missing(vote.score):
             scored = (
@@ -303,14 +306,15 @@ class BallotMaker:
 
     def _add_score(self, body: JsonObject, vote: Vote) -> None:
         value = vote.score
+        scale = self._scale_of(vote)
         if why := stated_error(value):
             body |= failure(why)
             return
         if (parts := part_of_whole(value)) is not None:
             # A score such as 4/5 or 85% states its own scale.
             part, whole = parts
-            if self._scale is not None and self._scale[1] == whole:
-                body |= {"score": self._share(part, vote.column), "scale": list(self._scale)}
+            if scale is not None and scale[1] == whole:
+                body |= {"score": _share(part, vote.column, scale), "scale": list(scale)}
             elif 0 <= part <= whole:
                 body |= {"score": part / whole, "scale": [0, whole]}
             else:
@@ -324,12 +328,12 @@ class BallotMaker:
             return
         if stated is None:
             return
-        if self._scale is not None:
-            low, high = self._scale
+        if scale is not None:
+            low, high = scale
             if self._keeps_outside and not low <= stated <= high:
                 self._count("a score outside the given scale is kept as raw_score alone")
             else:
-                body["score"] = self._share(stated, vote.column)
+                body["score"] = _share(stated, vote.column, scale)
             body["raw_score"] = stated
             body["scale"] = [low, high]
         elif 0 <= stated <= 1 and not self._seen.off_scale(vote.judge, vote.dimension):
@@ -338,13 +342,9 @@ class BallotMaker:
             body["raw_score"] = stated
             self._remarks.append(("raw", stated))
 
-    def _share(self, stated: float, column: str) -> float:
-        """Map a raw score from the given scale to 0..1. Raise CellError if it is outside."""
-        low, high = self._scale or (0.0, 1.0)
-        share = (stated - low) / (high - low) + 0.0  # never -0.0
-        if not -_SLACK <= share <= 1 + _SLACK:
-            raise CellError(column, must_be(f"from {low:g} to {high:g} (--scale)", stated))
-        return min(max(share, 0.0), 1.0)
+    def _scale_of(self, vote: Vote) -> tuple[float, float] | None:
+        """Return the scale of a vote's question; None if scores are from 0 to 1, or unknown."""
+        return self._scales.get(vote.dimension, self._scale)
 
     def _add_word(self, body: JsonObject, vote: Vote, error: CellError) -> None:
         decided = self.words.vote(vote.score)
@@ -394,15 +394,17 @@ class BallotMaker:
             body["pass"] = None
             self._count(f"a vote that is not a word, such as {found(word)}, is left out")
 
-    def _add_certainty(self, body: JsonObject, sure: float | None) -> None:
+    def _add_certainty(
+        self, body: JsonObject, sure: float | None, scale: tuple[float, float] | None
+    ) -> None:
         """Read how sure a juror is of its vote; for a fail, the score is 1 minus that."""
         if sure is None or body.get("status") not in (None, "ok"):
             return
-        if self._scale is not None or values.unit(sure) is None:
+        if scale is not None or values.unit(sure) is None:
             body["raw_score"] = sure
-        if self._scale is not None and min(self._scale) <= sure <= max(self._scale):
-            body["scale"] = list(self._scale)
-            sure = self._share(sure, "")
+        if scale is not None and min(scale) <= sure <= max(scale):
+            body["scale"] = list(scale)
+            sure = _share(sure, "", scale)
         elif values.unit(sure) is None:
             return
         body["confidence"] = sure
@@ -424,6 +426,15 @@ class BallotMaker:
             del body["score"]
             self._count("the score of a ballot that failed is kept as raw_score only")
         body.pop("pass", None)
+
+
+def _share(stated: float, column: str, scale: tuple[float, float]) -> float:
+    """Map a raw score from a scale to 0..1. Raise CellError if it is outside."""
+    low, high = scale
+    share = (stated - low) / (high - low) + 0.0  # never -0.0
+    if not -_SLACK <= share <= 1 + _SLACK:
+        raise CellError(column, must_be(f"from {low:g} to {high:g} (--scale)", stated))
+    return min(max(share, 0.0), 1.0)
 
 
 def _message(stated: Any) -> tuple[str, str]:

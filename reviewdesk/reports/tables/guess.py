@@ -410,14 +410,6 @@ class Guesser(TableShapes):
         self.told_apart(made, ())
         return _map(made)
 
-    def framed(self, columns: Sequence[str]) -> list[JsonObject]:
-        """Return the rules of columns, one for all whose names begin and end alike."""
-        frames: dict[tuple[str, str], list[str]] = {}
-        for one in columns:
-            frames.setdefault(frame_of([one]), []).append(one)
-        alike = [columns] if columns and frame_of(columns) in frames else frames.values()
-        return [*map(self.columns_rule, alike)]
-
     def of_row(self, made: JsonObject, rules: Sequence[JsonObject]) -> list[JsonObject]:
         """Add the row's outcome and model to a map; return the rules that outcomes need."""
         if "model" in self.roles:
@@ -537,13 +529,19 @@ class Guesser(TableShapes):
             asks = "question" if "dimension" in grid[0] else "run"
             problem = f"has a column for each judge and {asks}: {listed(judges)}"
             return _unsure(made, problem, self.see, *judges)
+        return _unsure(made, problem, self.ask_who(made, judges, asked), *judges)
+
+    def ask_who(self, made: TableMap, judges: Sequence[str], asked: Sequence[str]) -> str:
+        """Return the command that says whether columns are judges, and by which score they pass."""
+        scored = [one for one in asked if None not in map(likely_number, self.cells(one))]
+        if made.scales or len({self.highest([one]) > 1 for one in scored}) > 1:
+            return self.see  # no option states the scale of each question
         option = "--criteria-columns" if asked else "--judge-columns"
         hint = "If each column is a judge, name them with --judge-columns; if each asks another"
         hint += f" question, with --criteria-columns: reviewdesk open {self.command}"
         hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
         scale = made.scale or usual_scale(chain.from_iterable(map(self.cells, judges)))
-        hint += _deciding(scale, several=not asked and len(judges) > 1)
-        return _unsure(made, problem, hint, *judges)
+        return hint + _deciding(scale, several=not asked and len(judges) > 1)
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
         """Return the columns whose words are not all known, with judges that use the same words."""

@@ -232,7 +232,11 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     if roles.keys().isdisjoint(ANSWERS) and len(inner) == 1:
         ((key, deep),) = inner.items()
         roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
-    if (why := roles.get("reason")) in keys and not all(why in one for one in elements):
+    why = roles.get("reason", "")
+    if why == "note" and all(likely_number(one.get(why)) is not None for one in elements):
+        # A "note" is a score in French and German, and a reason in English.
+        roles = roles_of(key for key in keys if key != why) | {"score": why}
+    elif why in keys and not all(why in one for one in elements):
         roles["reason"] = "|".join(key for key in keys if key.casefold() in REASONS)
     voted = all(STATED.match(str(one.get("status"))) for one in elements)
     votes = ("correct", "met", "satisfied", "status" * voted)

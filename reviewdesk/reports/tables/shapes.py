@@ -10,13 +10,14 @@ from reviewdesk.reports.tables.cells import (
     FRONT,
     NEITHER,
     REASONS,
+    USUAL,
     is_criterion,
     likely_number,
     name,
     parsed,
 )
 from reviewdesk.reports.tables.nested import JUDGE, SURE
-from reviewdesk.reports.tables.roles import TableRoles, frame_of
+from reviewdesk.reports.tables.roles import TableRoles, frame_of, stem_of
 from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
 
@@ -170,6 +171,33 @@ class TableShapes(TableRoles):
         others = {role: path for role, path in rule.items() if path not in ("", score)}
         return {"columns": stems, "score": score, **others}
 
+    def framed(self, columns: Sequence[str]) -> list[JsonObject]:
+        """Return the rules of columns, one for all whose names begin and end alike.
+
+        Scores that are higher where the votes beside them are fails, as those of Phoenix for
+        hallucinations are, are not read.
+        """
+        frames: dict[tuple[str, str], list[str]] = {}
+        for one in columns:
+            frames.setdefault(frame_of([one]), []).append(one)
+        alike = [columns] if columns and frame_of(columns) in frames else frames.values()
+        rules = []
+        for rule in map(self.columns_rule, alike):
+            turned = [one for one in rule["columns"] if "pass" in rule and self.turned(rule, one)]
+            rest = [one for one in rule["columns"] if one not in turned]
+            rules += [rule | {"columns": rest}] if rest else []
+            rules += [rule | {"columns": turned, "score": ""}] if turned else []
+        return rules
+
+    def turned(self, rule: JsonObject, stem: str) -> bool:
+        """Return True if the scores of a column are all higher where its votes are fails."""
+        vote, score = (rule[role].replace("*", stem) for role in ("pass", "score"))
+        found: dict[bool | None, list[float]] = {True: [], False: [], None: []}
+        for row in self.sample:
+            if (number := likely_number(at_path(row.cells, score))) is not None:
+                found[USUAL.vote(at_path(row.cells, vote))].append(number)
+        return bool(found[True] and found[False]) and max(found[True]) < min(found[False])
+
     def numbered(self, stems: Sequence[str], frame: tuple[str, str]) -> JsonObject:
         """Return the rule of columns such as ``Judge 1`` beside ``Reason 1``; else nothing."""
         start = commonprefix(stems) if len(stems) > 1 else ""  # noqa: RUF071 - of names
@@ -227,10 +255,18 @@ class TableShapes(TableRoles):
         return rules
 
     def named_scale(self, columns: Sequence[str]) -> JsonObject:
-        """Return the scale that is in the names of all columns, as a part of a map."""
-        ranges = {_RANGE.search(one) for one in columns}
-        scales = {(int(one[1] or 0), int(one[2] or one[3])) if one else None for one in ranges}
-        return {"scale": [*scale]} if len(scales) == 1 and (scale := scales.pop()) else {}
+        """Return the scale that is in the names of all columns, or of each, as a part of a map."""
+        ranges = {one: _RANGE.search(one) for one in columns}
+        scales = {
+            stem_of(one): [int(found[1] or 0), int(found[2] or found[3])]
+            for one, found in ranges.items()
+            if found
+        }
+        if len(scales) < len(columns) or not scales:
+            return {}
+        first = next(iter(scales.values()))
+        alike = all(one == first for one in scales.values())
+        return {"scale": first} if alike else {"scales": scales}
 
     def people_grid(self, rules: Sequence[JsonObject]) -> list[JsonObject]:
         """Return the rules of the columns of people for the questions of some rules."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from msgspec import convert
@@ -133,7 +133,8 @@ def checked(value: object) -> TableMap:
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
 """The reading options that apply to every table."""
 
-_SAMPLE_ROWS = 20
+_PERCENT = 100
+_SAMPLE_ROWS = 200
 _TO_FILL = """\
 # Write in judge and score the columns that hold them, or take out judge and score and write
 # columns = ["NAME", "NAME"] with the columns of one judge each. The columns and keys of a row:
@@ -283,15 +284,33 @@ def _read_by(
 def _with_scale(
     guess: Guess, layout: Layout, sample: Sequence[TableRow], options: ReadOptions
 ) -> Guess:
-    """Return a guess with the usual scale of its scores, which a person sees in its map."""
+    """Return a guess with the usual scale of its scores, which a person sees in its map.
+
+    Questions have scales of their own if some are asked from 0 to 1, or to 100, and others not.
+    """
     made = guess.made
-    if guess.sure or not guess.judges or made.scale is not None:
+    if guess.sure or not guess.judges or made.scale is not None or made.scales:
         return guess
+    scores: dict[str, list[Any]] = {}
     with suppress(CellError, RefusedTableError, FieldError):
         entries = MapReader(made, layout, options).entries
-        found = (ballots for row in sample for _, ballots, _ in entries(row, Remarks()))
-        scale = usual_scale(vote.score for ballots in found for vote, _ in ballots)
-        made = replace(made, scale=[*scale] if scale and scale != (0, 1) else None)
+        for row in sample:
+            for _, ballots, _ in entries(row, Remarks()):
+                for vote, _ in ballots:
+                    scores.setdefault(vote.dimension, []).append(vote.score)
+        alike: dict[bool | None, list[str]] = {}
+        for name, held in scores.items():
+            if scale := usual_scale(held):
+                alike.setdefault(None if scale[1] == _PERCENT else scale == (0, 1), []).append(name)
+        found = {
+            name: usual_scale(chain.from_iterable(scores[one] for one in names))
+            for names in alike.values()
+            for name in names
+        }
+        if len(alike) > 1:
+            made = replace(made, scales={name: [*scale] for name, scale in found.items() if scale})
+        elif (scale := usual_scale(chain.from_iterable(scores.values()))) and scale != (0, 1):
+            made = replace(made, scale=[*scale])
     return replace(guess, made=made)
 
 

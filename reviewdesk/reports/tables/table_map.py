@@ -143,6 +143,8 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     """The words that mean ``pass``, ``fail`` and ``error`` in this kind of table."""
     scale: list[float] | None = None
     """The worst and the best score; the best one may be the lower one."""
+    scales: dict[str, list[float]] = {}
+    """The scales of questions that have one of their own, by their names."""
     notes: list[str] = []
     panel: bool = False
     """Whether the judges certainly form one panel; otherwise names such as tone are questions."""
@@ -210,6 +212,8 @@ def at_path(held: Any, path: str) -> Any:
         return at_path(held[int(step)], rest) if rest else held[int(step)]
     if type(held) is not dict:
         return None
+    if path == "@last":
+        return [*held.values()][-1] if held else None
     if not blank(value := held.get(path)):
         return value
     end = path.find(".")
