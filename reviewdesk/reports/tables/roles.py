@@ -199,6 +199,7 @@ class TableRoles(TableContent):
         self.judged = [
             one for one in likely if self.answers(one) or self.has_words(self.cells(one))
         ]
+        self.judged += options.judge_columns
         """The columns of answers that are named after judges."""
         self.find_judges()
         self.find_human()
@@ -388,7 +389,9 @@ class TableRoles(TableContent):
         said = [one for one in ("label", "pass", "score") if one in self.roles]
         once = not self.recurs([self.roles.get("item", "")])
         of_person = once and bool(_RATER.search(f"{who} 1"))
-        if self.judged[1:] and said and (of_person or (not who and "label" in said)):
+        if said and (
+            (self.judged and of_person) or (self.judged[1:] and not who and "label" in said)
+        ):
             # Beside the answers of judges, that of the row is a person's.
             self.roles = {"human": self.roles.pop(said[0])} | self.roles
             self.roles |= {"human_by": self.roles.pop("judge")} if of_person else {}
@@ -557,11 +560,16 @@ def _no_text(column: str) -> bool:
     return bool(NO_SCORE.search(column)) and not column.casefold().endswith("turn")
 
 
+_WHO_DECIDED = re.compile(r"(?i:decision|final|verdict).*\([A-Z][a-z]+\)\Z")
+"""The name of a person behind what the person decided, such as ``Decision (Beatriz)``."""
+
+
 def _is_person(column: str) -> bool:
     stem = stem_of(column)
     words = re.split(r"[\W\d_]+", stem.casefold())
     initials = len(stem) == 2 and stem.isalpha() and stem.isupper() and stem != "AI"
-    named = initials or words[0] in _FIRST_NAMES.split() or _ROLE_OF_PERSON.match(column)
+    who = _WHO_DECIDED.search(column)
+    named = initials or who or words[0] in _FIRST_NAMES.split() or _ROLE_OF_PERSON.match(column)
     return bool(named) and not JUDGE.search(_ROLE_OF_PERSON.sub("", column))
 
 

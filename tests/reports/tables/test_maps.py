@@ -40,12 +40,18 @@ ANSWERS: dict[str, Any] = {
         "label-studio",
         [{"gpt-4o": True, "claude": True, "gemini": False}, {"gpt-4o": False, "claude": True}],
     ),
-    # pydantic-evals 2.62, EvaluationReportAdapter
+    # pydantic-evals 2.62, EvaluationReportAdapter: each evaluator asks a question of its own
     "pydantic-evals.json": (
         "pydantic-evals",
         [
-            {"Ann": True, "Cat": True, "Ben": 0.75, "tone_label": True},
-            {"Ann": False, "Ben": 0.25, "tone_label": True, "Cat": "error"},
+            {"Ann": True},
+            {"Cat": True},
+            {"Ben": 0.75},
+            {"tone_label": True},
+            {"Ann": False},
+            {"Ben": 0.25},
+            {"tone_label": True},
+            {"Cat": "error"},
         ],
     ),
     # arize-phoenix-evals 3.9, evaluate_dataframe
