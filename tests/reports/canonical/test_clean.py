@@ -174,7 +174,7 @@ _LATE = {
     "a question that recurs": "item,rubric,judge,score\na,q,x,1\nb,q,x,0\na,r,x,1\n",
     "a column": "".join(
         json.dumps(
-            {"item": f"i{at}", "judge": "x", "score": 1, **({"output": "late"} if at == 240 else {})}
+            {"item": f"i{at}", "judge": "x", "score": 1, **({"output": "late"} if at > 239 else {})}
         )
         + "\n"
         for at in range(260)
