@@ -448,9 +448,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
     assert printed(code) == ""
 
 
-def test_the_lines_of_the_docs_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_docs_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs" / "reference" / "library.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -73,9 +73,7 @@ def test_from_labels_to_an_adopted_panel(desk: Cli) -> None:
     assert desk("desk", "verify").code == 0
 
 
-def test_a_draft_is_written_edited_and_taken_without_a_terminal(
-    desk: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drafts_need_no_terminal(desk: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     desk("improve", "split", "--open")
     assert "no terminal for an editor" in desk("improve", "edit", "--panel", "p.yaml").err
     assert desk("improve", "edit", "--panel", "p.yaml", "-o", "draft.yaml").code == 0

@@ -109,9 +109,7 @@ def test_what_it_cannot_do_is_one_line(cli: Cli, folder: Path, arguments: Any, s
     assert says in done.err
 
 
-def test_a_terminal_is_asked_three_questions(
-    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_three_questions_are_asked(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied(folder, "code-review.json", "library-desk.jsonl")
     asked = []
 

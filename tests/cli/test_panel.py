@@ -119,9 +119,7 @@ def test_a_key_with_a_blank_is_named_not_told(cli: Cli, monkeypatch: pytest.Monk
     assert cli("panel", "check", HOSTED, "--json").json["malformed_keys"] == ["ANTHROPIC_API_KEY"]
 
 
-def test_a_new_panel_is_written_and_described(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_panel_is_described(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "p.yaml"
     done = cli("panel", "new", path)
     assert (done.code, path.exists()) == (2, False)
@@ -148,9 +146,7 @@ def test_a_probe_needs_consent_and_a_key(cli: Cli, tmp_path: Path) -> None:
     assert (done.code, "no juror can be asked: OPENAI_API_KEY is not set" in done.err) == (2, True)
 
 
-def test_the_variable_of_a_header_is_a_key(
-    cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_header_variables_are_keys(cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "jurors:\n- {model: m, vendor: vllm, headers: {CF-Access-Token: CF_TOKEN}}\n"
     path = write("p.yaml", text.encode())
     assert "CF_TOKEN is not set" in cli("panel", "check", path).out

@@ -199,9 +199,7 @@ def test_restore_keeps_the_desk_that_it_replaces(desk: Desk, clock: Clock, tmp_p
     assert len({first, second, third}) == 3
 
 
-def test_restore_refuses_while_another_process_has_the_desk_open(
-    desk: Desk, clock: Clock, tmp_path: Path
-) -> None:
+def test_restore_refuses_a_desk_open_elsewhere(desk: Desk, clock: Clock, tmp_path: Path) -> None:
     kept = tmp_path / "kept.db"
     desk.backup(kept)
     desk.close()

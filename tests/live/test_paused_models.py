@@ -176,9 +176,7 @@ LOST = {"rate_limited": 40}
         ]
     ),
 )
-def test_one_limited_model_costs_the_others_neither_ballots_nor_time(
-    name: str, limited: str, concurrency: int
-) -> None:
+def test_one_limited_model_costs_others_nothing(name: str, limited: str, concurrency: int) -> None:
     found = asked({limited: always(NAMED.get(name, {}))}, concurrency=concurrency)
     juror_name, others = f"j{limited[1]}", [f"m{at}" for at in range(3) if f"m{at}" != limited]
     healthy: dict[str, Any] = {f"j{other[1]}": (40, {}) for other in others}

@@ -136,9 +136,7 @@ async def test_a_retry_after_is_waited(after: str, slept: list[float]) -> None:
         (503, "50", 49),
     ],
 )
-async def test_a_wait_beyond_the_deadline_is_given_up_at_once(
-    status: int, after: str, deadline: float | None
-) -> None:
+async def test_waits_beyond_a_deadline_end(status: int, after: str, deadline: float | None) -> None:
     answers: list[Response | TransportError] = [refusing(status, retry_after=after), GOOD]
     ballot, transport, clock = await asked(answers, deadline=deadline)
     assert ballot["error"]["type"] == ("rate_limited" if status == 429 else "unavailable")
@@ -292,9 +290,7 @@ def test_a_juror_refused_five_times_alike_is_stopped(room: Room, status: int, ki
 
 
 @pytest.mark.parametrize("statuses", [(403, 403, 403, 403, 200), (401, 403), (400,), (413,)])
-def test_refusals_that_differ_or_are_broken_by_an_answer_stop_nobody(
-    room: Room, statuses: tuple[int, ...]
-) -> None:
+def test_refusals_that_differ_or_end_stop_nobody(room: Room, statuses: tuple[int, ...]) -> None:
     coming = cycle(statuses)
 
     def answer(body: Any) -> Response:

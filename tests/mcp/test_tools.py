@@ -57,9 +57,7 @@ def test_the_queue_comes_in_pages(tools: DeskTools, path: Path) -> None:
     assert tools.queue("many", offset=500)["rows"] == []
 
 
-def test_runs_show_calibrate_and_gate_give_what_the_commands_print(
-    tools: DeskTools, path: Path, tmp_path: Path
-) -> None:
+def test_runs_show_calibrate_gate_as_commands(tools: DeskTools, path: Path, tmp_path: Path) -> None:
     assert [row["run"] for row in tools.runs()["rows"]] == ["two", "many"]
     assert tools.runs(offset=1)["rows"][0]["run"] == "many"
     shown = tools.show("split")

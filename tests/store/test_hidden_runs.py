@@ -151,9 +151,7 @@ def test_the_pace_follows_the_time_that_the_lock_is_held() -> None:
 
 
 @pytest.mark.slow
-def test_the_log_of_a_long_load_is_folded_into_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_of_a_load_is_folded_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "SIZE", 10)
     monkeypatch.setattr(hidden_runs.LockPace, "took", lambda pace, _: setattr(pace, "rows", 10))
     monkeypatch.setattr(hidden_runs, "_LONGEST_UNFOLDED", float("inf"))
@@ -274,9 +272,7 @@ def test_what_is_left_is_used_only_if_it_would_be_the_same(
 
 
 @pytest.mark.parametrize("calls", [1, 3, 4, 5])
-def test_cancelling_leaves_the_desk_as_it_was(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, calls: int
-) -> None:
+def test_cancelling_leaves_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     monkeypatch.setattr(hidden_runs.LockPace, "took", lambda *_: None)
     desk.label(desk.find(desk.run(), "v1"), Truth.PASS)
     before, told = contents(desk), []
@@ -299,9 +295,7 @@ def test_cancelling_leaves_the_desk_as_it_was(
 # Two at once
 
 
-def test_a_second_load_of_the_same_bytes_waits_for_the_first(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_load_waits_for_the_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(desk, BIG, 2, monkeypatch)
     (left,) = hidden_runs.hidden_runs(desk.conn)
     # As if it were still at work in this process.
@@ -336,9 +330,7 @@ def test_a_load_whose_run_another_has_taken_over_writes_no_more(desk: Desk) -> N
     assert left.bodies == 500
 
 
-def test_a_process_number_that_was_given_again_does_not_hold(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_number_given_again_frees(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(desk, BIG, 1, monkeypatch)
     # Process 1 runs, and was not started then.
     desk.conn.execute("UPDATE loads SET pid = 1, started = 'earlier'")

@@ -81,9 +81,7 @@ def rows(desk: Desk, table: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("window", [1, 4, 500])
-def test_it_equals_a_fresh_load_but_for_the_draw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
-) -> None:
+def test_it_equals_fresh_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
     # A window of one or four parts every run; the middle run does not begin at the first key.
     monkeypatch.setattr(rederive, "BATCH", window)
     path = tmp_path / "desk.db"
@@ -314,9 +312,7 @@ def test_verify_names_a_run_of_which_rows_were_deleted(desk: Desk, edit: str, pr
     assert [line for line in problems if line.startswith(f"run run: {problem}")]
 
 
-def test_the_content_hash_does_not_depend_on_windows_or_the_desk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_desk_has_the_content_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = set()
     for size in (3, 7, 500):
         monkeypatch.setattr(window, "SIZE", size)

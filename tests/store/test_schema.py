@@ -56,9 +56,7 @@ def colours(monkeypatch: pytest.MonkeyPatch, more: str = "") -> int:
     return schema.VERSION
 
 
-def test_an_older_desk_is_backed_up_then_brought_up_to_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_desk_is_kept_and_updated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "desk.db"
     desk = open_desk(path)
     run = load(desk, numbered(3))

@@ -279,9 +279,7 @@ def test_what_a_signal_raises_while_a_statement_runs_is_not_lost(
             signal.signal(one, handler)
 
 
-def test_a_log_without_end_is_stopped_where_its_head_is_read(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_without_end_stops_at_its_head(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "BUSIEST", 0.05)
     columns = "i AS key, i AS seq, '' AS hash, '' AS desk, '' AS reviewer"
     edit(path, "DROP TABLE label_events", f"CREATE VIEW label_events AS {ENDLESS} {columns} FROM n")

@@ -180,9 +180,7 @@ def test_a_draft_that_waits_is_not_lost(review: Review) -> None:
     assert getattr(review.dialog, "value", "") == "half a thought"
 
 
-def test_an_error_that_is_no_lock_is_told_and_tried_again(
-    review: Review, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_no_lock_are_tried_again(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_args: object, **_more: object) -> None:
         raise DeskError("the disk is full", "Free some space.")
 

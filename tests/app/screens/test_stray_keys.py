@@ -50,9 +50,7 @@ async def burst(stage: Stage, *keys: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
-async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_label_keys_by_a_dialog_label_nothing(tmp_path: Path, size: tuple[int, int]) -> None:
     async with showing(tmp_path, size=size) as stage:
         for opener in (*OPENERS, "f4", "f5"):
             stage.clock.wait(1.0)

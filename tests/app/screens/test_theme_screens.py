@@ -88,9 +88,7 @@ def characters(stage: Stage) -> Iterator[tuple[str, Color, Color]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEAST)
-async def test_everything_on_screen_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+async def test_all_is_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("REVIEWDESK_THEME", name)
     tagged = {"test": "t", "tags": ["x"]}
     body = verdict(1, (0.9, 0.8, 0.85, 0.95, 0.1), decision="fail", case=tagged)

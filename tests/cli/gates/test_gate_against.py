@@ -212,9 +212,7 @@ def opened(desk_path: Path) -> dict[str, Any]:
     return found
 
 
-def test_every_entrance_of_a_gate_counts_them_alike(
-    cli: Cli, write: Write, judge: Path, tmp_path: Path
-) -> None:
+def test_all_ways_to_gates_count_alike(cli: Cli, write: Write, judge: Path, tmp_path: Path) -> None:
     by_run = ends(cli, suite_of(tmp_path, "run.yml", run_name(cli)))
     assert cli("labels", "export", "--format", "suite", "-o", judge).code == 0
     assert cli("labels", "export", "--format", "full", "-o", tmp_path / "full.jsonl").code == 0
@@ -236,9 +234,7 @@ def test_every_entrance_of_a_gate_counts_them_alike(
 
 
 @pytest.mark.usefixtures("judge")
-def test_the_ends_are_those_of_the_worst_and_of_the_best_answers(
-    cli: Cli, desk_path: Path, tmp_path: Path
-) -> None:
+def test_the_ends_are_of_worst_and_best_answers(cli: Cli, desk_path: Path, tmp_path: Path) -> None:
     suite = suite_of(tmp_path, "run.yml", run_name(cli))
     closed = ends(cli, suite)
     decisions = {name: row.decision.value for name, row in opened(desk_path).items()}

@@ -319,9 +319,7 @@ def test_figures_are_those_of_the_desk(cli: Cli, write: Write, tmp_path: Path, k
 
 
 @pytest.mark.parametrize("rest", mostly_slow([12, 0]))
-def test_labels_on_shared_contents_say_the_same_everywhere(
-    cli: Cli, write: Write, tmp_path: Path, rest: int
-) -> None:
+def test_shared_contents_say_the_same(cli: Cli, write: Write, tmp_path: Path, rest: int) -> None:
     """A verdict without a decision draws each of nine contents, and the panel decides another."""
     first = [
         verdict(f"w{at}", decision="inconclusive", flagged=True, input="q", output=f"answer {at}")
@@ -383,9 +381,7 @@ def test_contents_that_were_drawn_with_other_chances_weigh_what_the_rows_say(
     assert values(suite.gate(made, "--json"))["accuracy"] == pytest.approx(0.25)
 
 
-def test_labels_of_what_the_old_panel_left_open_judge_a_new_one(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_labels_of_what_was_left_open_judge_a_panel(cli: Cli, write: Write, tmp_path: Path) -> None:
     # The old panel decided 30 and left 10 open; all have labels. The new one fails the 10, wrongly.
     open_ = ("inconclusive", "error") * 5
     bodies = run_of(30) + [verdict(f"w{at}", decision=one) for at, one in enumerate(open_)]

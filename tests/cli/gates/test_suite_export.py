@@ -48,9 +48,7 @@ def truths(cli: Cli, kind: str, dice: random.Random) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["census", "weighted", "escalated-only", "any"])
-def test_the_suite_says_what_calibrate_says(
-    cli: Cli, write: Write, tmp_path: Path, kind: str, seed: int
-) -> None:
+def test_suite_says_the_same(cli: Cli, write: Write, tmp_path: Path, kind: str, seed: int) -> None:
     dice = random.Random(f"{kind} {seed}")  # noqa: S311 - dice, not secrets
     body = json.loads(numbered(400 if seed == 2 else dice.choice([50, 80, 120])))
     for at, one in enumerate(body["verdicts"] if seed == 2 else ()):

@@ -92,9 +92,7 @@ def test_an_import_is_one_step_and_one_step_back(desk: Desk, run: Run, strip: Li
     agree(strip, desk, run)
 
 
-def test_labels_of_unseen_responses_wait_until_a_key_confirms_them(
-    desk: Desk, run: Run, strip: LiveStrip
-) -> None:
+def test_labels_of_unseen_responses_wait_for_a_key(desk: Desk, run: Run, strip: LiveStrip) -> None:
     agree(strip, desk, run)
     import_labels(desk, run, [label_row(name, "ann", Truth.PASS, seen=False) for name in "abcefg"])
     agree(strip, desk, run)

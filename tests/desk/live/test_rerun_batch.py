@@ -202,9 +202,7 @@ async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
 
 
 @pytest.mark.slow
-async def test_a_stopped_rerun_keeps_what_came_and_goes_on_later(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_a_stopped_rerun_goes_on_later(desk: Desk, server: Server, tmp_path: Path) -> None:
     (await killed(desk, server, tmp_path)).close()
     # The first desk is that of the process, whose run was cancelled.
     [end] = [
@@ -233,9 +231,7 @@ async def test_a_rerun_under_way_is_not_taken(desk: Desk, server: Server, tmp_pa
     assert not any(seen_open)
 
 
-async def test_what_is_left_is_refused_under_another_panel(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_another_panel_takes_no_old_calls(desk: Desk, server: Server, tmp_path: Path) -> None:
     with closing(await killed(desk, server, tmp_path)) as again:
         text = panel_text(server.url).replace("threshold: 0.6", "threshold: 0.9")
         (tmp_path / "panel.yaml").write_text(text, encoding="utf-8")
@@ -243,9 +239,7 @@ async def test_what_is_left_is_refused_under_another_panel(
             rest(again)
 
 
-async def test_giving_up_keeps_the_ballots_that_came(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_giving_up_keeps_what_came(desk: Desk, server: Server, tmp_path: Path) -> None:
     with closing(await killed(desk, server, tmp_path)) as again:
         [found] = unfinished(again)
         begun = again.conn.execute(
@@ -293,9 +287,7 @@ def test_a_ceiling_without_prices_is_refused(desk: Desk) -> None:
         ready(desk, keys, PanelSpec("p", jurors, PanelRule()), max_cost=1.0)
 
 
-def test_what_a_filter_shows_and_cannot_be_asked_about_is_left_out_and_counted(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_what_a_filter_shows_and_cannot_be_asked_is_counted_out(desk: Desk, tmp_path: Path) -> None:
     bodies = [verdict("whole"), verdict("lost", 0.9, None, 0.2)]
     keys = list(desk.queue(load(desk, report(*bodies)), "", "file"))
     path, wish = panel_at(tmp_path, "http://127.0.0.1:9/v1"), RerunRequest(RerunScope.MISSING)

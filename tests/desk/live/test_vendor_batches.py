@@ -124,9 +124,7 @@ async def test_a_batch_whose_id_never_came_is_found_and_paid_once(room: Room, ve
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_a_batch_that_the_vendor_never_took_is_submitted_again_after_a_while(
-    room: Room, vendor: str
-) -> None:
+async def test_a_batch_the_vendor_never_took_is_submitted_again(room: Room, vendor: str) -> None:
     vendors = BatchVendors(forgets=True)
     async with Server(fault=vendors) as server:
         seats(room, server.url, vendor)

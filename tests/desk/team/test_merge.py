@@ -224,9 +224,7 @@ COUNTERS = {
 
 
 @pytest.mark.parametrize("name", COUNTERS)
-def test_an_event_with_a_false_counter_is_refused_though_its_hash_fits(
-    desks: dict[str, Path], name: str
-) -> None:
+def test_an_event_with_a_false_counter_is_refused(desks: dict[str, Path], name: str) -> None:
     detail, problem = COUNTERS[name]
     three_labels(desks["b"])
     edit(desks["b"], f"UPDATE label_events SET detail = '{detail}' {SECOND}", again=True)

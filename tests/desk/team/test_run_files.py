@@ -131,9 +131,7 @@ FEW = ("a reason", "header", "option")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in CHANGED]
 )
-def test_another_run_under_the_name_is_refused(
-    tmp_path: Path, place: SharedFolder, sent: Path, name: str
-) -> None:
+def test_another_run_is_refused(tmp_path: Path, place: SharedFolder, sent: Path, name: str) -> None:
     change, problem = CHANGED[name]
     path = rewrite(sent, change)
     (refused,) = take(tmp_path, place).refused

@@ -132,9 +132,7 @@ def test_two_copies_of_a_desk_that_both_went_on_are_refused_and_none_is_overwrit
 
 
 @pytest.mark.slow
-def test_events_from_before_counters_travel_with_what_covers_them(
-    desks: dict[str, Path], place: SharedFolder
-) -> None:
+def test_events_before_counters_travel_covered(desks: dict[str, Path], place: SharedFolder) -> None:
     perform(desks, WEEK)
     for name in ("a", "b"):
         without_counters(desks[name])

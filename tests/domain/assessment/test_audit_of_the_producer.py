@@ -33,9 +33,7 @@ def labelled(*labels: str | None, **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("alpha", "named"), [(0.85, "high"), (0.7, "medium"), (0.5, "low"), (-0.2, "low")]
 )
-def test_alpha_is_held_to_its_value_whatever_the_ballots_are(
-    alpha: float, named: str, scores: tuple[float, ...]
-) -> None:
+def test_alpha_is_held_to_its_value(alpha: float, named: str, scores: tuple[float, ...]) -> None:
     # A stated alpha is one of many units: a split of this one says nothing of it.
     stated = {"value": alpha, "metric": "krippendorff_alpha"}
     own = panel(*scores, band=named, escalate_for_review=named == "low", agreement=stated)

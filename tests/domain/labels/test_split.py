@@ -43,9 +43,7 @@ GROUPS = st.lists(st.tuples(st.integers(0, 60).map(str), st.sampled_from("abc"))
 
 
 @given(GROUPS, st.text(max_size=3), st.integers(0, 120))
-def test_both_halves_are_balanced_and_what_is_in_one_stays(
-    groups: list[tuple[str, str]], seed: str, cut: int
-) -> None:
+def test_both_halves_balance_and_stay(groups: list[tuple[str, str]], seed: str, cut: int) -> None:
     strata = dict(reversed(groups))
     first = halved(groups[:cut], Split("r"), seed)
     split = replay("r", [SplitMade("r", *first, seed)])

@@ -227,9 +227,7 @@ score = "points"
 """
 
 
-def test_a_persons_own_map_is_recognised_by_its_signature(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_map_is_known_by_its_signature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REVIEWDESK_CONFIG", str(tmp_path / "config.toml"))
     folder = tmp_path / "maps"
     folder.mkdir()
