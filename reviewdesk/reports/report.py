@@ -143,7 +143,8 @@ class Report:
                     if not isinstance(made, FieldProblem):
                         verdict = made[0]
                         self._unread.ballots += len(verdict.jurors)
-                        self._unread.add(verdict.jurors)
+                        if b'"unknown"' in made[1]:
+                            self._unread.add(verdict.jurors)
                         self.responses += bool(verdict.output)
                         self._given += 1
                         yield made
@@ -193,8 +194,9 @@ class Report:
         if isinstance(made, FieldProblem):
             return made
         altered = not self._foreign or guard(verdict)
-        drop_nulls(verdict)
         text = json_of(verdict)
+        if b"null" in text and drop_nulls(verdict):
+            text = json_of(verdict)
         return verdict_model(text) if altered else made, text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:

@@ -193,7 +193,7 @@ def guard(body: dict[str, Any]) -> bool:
     jurors = body["jurors"]
     found = addressed = False
     for record in (body, *jurors):
-        for key in _guarded_among(tuple(record)):
+        for key in _GUARDED.intersection(record):
             stated = record[key]
             is_name = key in _NAMES and type(stated) is str
             if type(stated) in _HOLDER and not _may_hold_key(json_of(stated)):
@@ -214,11 +214,6 @@ def guard(body: dict[str, Any]) -> bool:
 
 
 _HOLDER = frozenset({list, dict})
-
-
-@lru_cache(maxsize=4096)
-def _guarded_among(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple([key for key in keys if key in _GUARDED])
 
 
 @lru_cache(maxsize=4096)
