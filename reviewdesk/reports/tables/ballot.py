@@ -481,13 +481,11 @@ class PanelReader:
         juries: dict[str, list[JsonObject]] = {}
         for asked, ballots in self.survey(panel).items():
             ids = juror_ids(tuple([vote.judge for vote, _ in ballots]))
-            for vote, own in ballots:
+            made = juries[asked] = []
+            for juror_id, (vote, own) in zip(ids, ballots, strict=True):
                 if vote.remarks or not vote.made:
                     self._ballots.ballot(vote, own, row)
-            juries[asked] = [
-                {**vote.made, "id": juror_id, **own}
-                for juror_id, (vote, own) in zip(ids, ballots, strict=True)
-            ]
+                made.append({**vote.made, "id": juror_id, **own})
         return juries
 
     def import_notes(self) -> list[str]:

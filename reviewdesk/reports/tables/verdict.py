@@ -84,25 +84,27 @@ class VerdictMaker:
         """Yield drafts in the order of their first rows, each once it has all of its rows."""
         waiting: deque[Draft] = deque()
         drafts: dict[Key, Draft] = {}
-        last: list[Key] = []
+        items: list[TableItem] = []
+        held: list[Draft] = []
         for row, entries in self._entries(rows):
-            keys = [entry[0].key for entry in entries]
-            if keys != last:
-                for key in set(last).difference(keys):
+            stated = [entry[0] for entry in entries]
+            if stated != items:
+                keys = [item.key for item in stated]
+                for key in {item.key for item in items}.difference(keys):
                     drafts[key].runs -= 1
                     if not drafts[key].runs:
                         del drafts[key]
-                last = keys
                 while waiting and not waiting[0].runs:
                     yield waiting.popleft()
-            secrets = named_secrets(row.cells) if self._reading.holds_secrets else None
-            for key, entry in zip(keys, entries, strict=True):
-                draft = drafts.get(key)
-                if draft is None:
-                    draft = drafts[key] = Draft(row, self._table.runs.get(hash(key), 1), entry[0])
-                    waiting.append(draft)
-                if secrets:
-                    draft.secrets |= secrets
+                for key, item in zip(keys, stated, strict=True):
+                    if key not in drafts:
+                        drafts[key] = Draft(row, self._table.runs.get(hash(key), 1), item)
+                        waiting.append(drafts[key])
+                held = [drafts[key] for key in keys]
+                items = stated
+            secrets = named_secrets(row.cells) if self._reading.holds_secrets else frozenset()
+            for draft, entry in zip(held, entries, strict=True):
+                draft.secrets |= secrets
                 if draft.problem is None:
                     self._add(draft, row, entry)
         yield from waiting
@@ -151,7 +153,7 @@ class VerdictMaker:
                     " dimension"
                 )
                 raise CellError("", text)
-            if own or vote.remarks or not vote.made:
+            if vote.remarks or not vote.made or "raw" in own:
                 self._ballots.ballot(vote, own, row)
             if vote.check:
                 # The score of a program's check decides only if it is 0 or 1.
