@@ -107,11 +107,10 @@ def _panel_key(node: JsonObject, held: dict[int, bool]) -> str | None:
             continue
         if not all(isinstance(juror, dict) for juror in panel):
             continue
-        failed = all("error" in juror for juror in panel)
-        answered = ESCALATE in node or failed
-        answered = answered or any(not _ANSWERS.isdisjoint(juror) for juror in panel)
-        answered = answered and all(_QUESTIONS.isdisjoint(juror) for juror in panel)
-        if answered and not any(_holds_jury(juror, held) for juror in panel):
+        keys: set[str] = set().union(*panel)
+        answered = ESCALATE in node or not _ANSWERS.isdisjoint(keys)
+        answered = answered or all("error" in juror for juror in panel)
+        if answered and _QUESTIONS.isdisjoint(keys) and not _holds_jury(panel, held):
             return key
     return None
 
@@ -120,11 +119,10 @@ def _holds_jury(value: Any, held: dict[int, bool]) -> bool:
     """Return True if a list or an object has a jury, at any depth; ``held`` has known answers."""
     if type(value) is list:
         return any(_holds_jury(child, held) for child in value if type(child) in _HOLDER)
-    inner = [child for child in value.values() if type(child) in _HOLDER]
-    if ESCALATE in value or not inner:
+    if ESCALATE in value or _HOLDER.isdisjoint(map(type, value.values())):
         return ESCALATE in value
     if (known := held.get(id(value))) is None:
-        known = any(_holds_jury(child, held) for child in inner) or bool(_panel_key(value, held))
+        known = _holds_jury([*value.values()], held) or bool(_panel_key(value, held))
         held[id(value)] = known
     return known
 
@@ -151,12 +149,10 @@ def _panel(jury: FoundJury) -> list[JsonObject]:
     panel = []
     for seat, one in enumerate(jury.panel, 1):
         keys = tuple(one)
-        left = settings_among(keys)
-        record = {
-            key: value
-            for key, value in one.items()
-            if (value or type(value) not in _HOLDER) and key not in left
-        }
+        record = dict(one)
+        empty = [key for key, value in one.items() if not value and type(value) in _HOLDER]
+        for key in settings_among(keys).union(empty):
+            del record[key]
         record["seat"] = f"juror {seat}"
         for key in _names_among(keys):
             held = record.get(key)
@@ -321,8 +317,9 @@ def _generator(jury: FoundJury) -> JsonObject | None:
 
 def _nearest(jury: FoundJury, keys: tuple[str, ...]) -> Any:
     for node, held in ((jury.facts, ""), *jury.above):
-        if (value := first(node, (key for key in keys if key != held))) is not None:
-            return value
+        for key in keys:
+            if key in node and key != held and node[key] is not None:
+                return node[key]
     return None
 
 
