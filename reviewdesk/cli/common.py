@@ -160,6 +160,17 @@ def choice(names: str, values: Iterable[str], text: str, **more: Any) -> Callabl
     return click.option(*names.split(), type=click.Choice(list(values)), help=text, **more)
 
 
+def together(*adds: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return a decorator that adds several options, in this order."""
+
+    def add(command: F) -> F:
+        for one in reversed(adds):
+            command = one(command)
+        return command
+
+    return add
+
+
 run_option = option("--run run_name", "RUN", "A run's name, or the start of its hash.")
 force_option = flag("--force", "Replace an existing file.")
 _OPTIONS = {
@@ -185,13 +196,7 @@ def options(*names: str) -> Callable[[F], F]:
 
     These two work before or after the command's name.
     """
-
-    def add(command: F) -> F:
-        for name in reversed((*names, "desk", "reviewer")):
-            command = _OPTIONS[name](command)
-        return command
-
-    return add
+    return together(*(_OPTIONS[name] for name in (*names, "desk", "reviewer")))
 
 
 def output_option(text: str, *, folders: bool = False) -> Callable[[F], F]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 from msgspec.structs import replace
@@ -31,6 +30,7 @@ from reviewdesk.cli.common import (
     put_result,
     say,
     say_section,
+    together,
     wants_json,
 )
 from reviewdesk.cli.plain import document_text, section_text
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from reviewdesk.domain.panel.asking import Allowance, BatchSummary, ConsentPlan
     from reviewdesk.domain.panel.rerun import RerunSummary
     from reviewdesk.domain.verdict import CanonicalBallot
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Amount(click.FloatRange):
@@ -81,7 +79,7 @@ def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allow
 
 _CALLS = click.IntRange(1, 1000)
 _SECONDS = _Amount(0, 86_400, min_open=True)
-_LIMITS = (
+limit_options = together(
     option("--max-cost", "USD", "Stop before spending more.", type=_Amount(0)),
     option("--concurrency", "N", "Simultaneous calls; 16 by default.", type=_CALLS, default=16),
     option("--per-host", "N", "Simultaneous calls to one host.", type=_CALLS),
@@ -98,13 +96,7 @@ _LIMITS = (
         default="0", callback=_allowance,
     ),
 )  # fmt: skip
-
-
-def limit_options(command: F) -> F:
-    """Add the options of what a run may spend, open, wait for and lose: the fields of an order."""
-    for add in reversed(_LIMITS):
-        command = add(command)
-    return command
+"""What a run may spend, open, wait for and lose: the fields of an order."""
 
 
 def ask_consent(section: Section, *, yes: bool, note: str = "") -> bool:

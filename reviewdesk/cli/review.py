@@ -33,6 +33,7 @@ from reviewdesk.cli.common import (
     say,
     say_error,
     say_section,
+    together,
     verdict_argument,
     wants_json,
 )
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_READING = (
+reading_options = together(
     option("--format format_", "FORMAT", "Format of the file; detected if omitted."),
     flag("--skip-bad", "Skip verdicts that are invalid."),
     click.option(
@@ -80,18 +81,11 @@ _READING = (
 )  # fmt: skip
 
 
-def reading_options(command: F) -> F:
-    """Add the options that control how a report is read."""
-    for add in reversed(_READING):
-        command = add(command)
-    return command
-
-
-def loading_options(command: F) -> F:
-    """Add the options of `reading_options`, and those that control how a report is loaded."""
-    seed = click.option("--seed", help="Seed of the draw of a new run.")
-    human = flag("--import-labels", "Import the file's human labels.")
-    return reading_options(seed(human(command)))
+loading_options = together(
+    reading_options,
+    click.option("--seed", help="Seed of the draw of a new run."),
+    flag("--import-labels", "Import the file's human labels."),
+)
 
 
 def _order(default: str | None = None) -> Callable[[F], F]:
