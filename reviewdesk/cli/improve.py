@@ -92,8 +92,7 @@ def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None) -> None:
     Near-copies stay in one half. Run again, it adds the labels given since; no item changes its
     half. Labels given blind are split, or all with --open.
     """
-    labels = make_split(desk, run, open_labels=open_labels, seed=seed)
-    _put_page(labels, {})
+    _put_page(make_split(desk, run, open_labels=open_labels, seed=seed), {})
 
 
 @improve.command(epilog="Example: reviewdesk improve make without=haiku --panel panel.yaml")

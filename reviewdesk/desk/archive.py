@@ -414,8 +414,7 @@ class _Reading:
         return hashlib.sha256("".join(seeds).encode()).hexdigest()
 
     def hash(self) -> str:
-        named = ["archive", self.files(), self.reading.options.identity()]
-        return json_sha256(named)
+        return json_sha256(["archive", self.files(), self.reading.options.identity()])
 
     def files(self) -> list[list[str]]:
         return [[name, self.summary(part).sha256] for part, name in self.names.items()]

@@ -296,8 +296,7 @@ class ModelLimits:
         with self._lock:
             if (name, hashed, model) not in self._models:
                 shared = self._hosts.setdefault((name, hashed), _Host())
-                limit = ModelLimit(host, model, shared, self._clock)
-                self._models[name, hashed, model] = limit
+                self._models[name, hashed, model] = ModelLimit(host, model, shared, self._clock)
             return self._models[name, hashed, model]
 
 

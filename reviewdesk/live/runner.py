@@ -81,8 +81,7 @@ class _Job(Generic[T]):
         else:
             now = asking.clock.monotonic()
             fault = found if isinstance(found, Fault) else None
-            sent_at = now - exchange.ms / 1000
-            if stop := state.note(exchange.status, fault, sent_at, now):
+            if stop := state.note(exchange.status, fault, now - exchange.ms / 1000, now):
                 asking.stop(state, stop)
         self.count += 1
         return step or ballot_of(call, exchange, self.asking.redactor)

@@ -195,8 +195,7 @@ def _rows(rows: list[dict[str, Any]], offset: int, total: int) -> dict[str, Any]
     """Return a page of rows; ``next`` is the offset of the next page, if any."""
     made = whole({"rows": rows})
     end = offset + len(made["rows"])
-    following = end if rows and end < total else None
-    return {**made, "total": total, "next": following}
+    return {**made, "total": total, "next": end if rows and end < total else None}
 
 
 def _page(found: dict[str, Any], at: str, offset: int) -> dict[str, Any]:

@@ -45,8 +45,7 @@ def panels(desk: Desk, run: Run) -> Columns:
     from reviewdesk.domain.run.columns import unpacked
 
     first = first_key(desk.conn, run.key)
-    found = packed(desk.conn, run.key)
-    return unpacked(found, range(first, first + run.verdicts))
+    return unpacked(packed(desk.conn, run.key), range(first, first + run.verdicts))
 
 
 def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:

@@ -125,8 +125,7 @@ def preview(
 ) -> tuple[ConsentPlan, Iterator[dict[str, Any]]]:
     """Return the hosts of a panel, and an iterator over all that would be sent; send nothing."""
     spec = _panel_of(order)
-    source = open_cases(order.cases, stdin)
-    every = tuple(check_cases(read_cases(source), spec))
+    every = tuple(check_cases(read_cases(open_cases(order.cases, stdin)), spec))
     path = Path(order.report or "none").expanduser()
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -438,8 +437,7 @@ def _check_output(path: Path, order: Order) -> None:
 
 def header(name: str, panel: PanelSpec, times: CommitTimes, cases: str) -> dict[str, Any]:
     rule = panel.rule
-    strategy = panel.strategy_for(())
-    defaults = shape(rule, "threshold quorum", strategy=strategy)
+    defaults = shape(rule, "threshold quorum", strategy=panel.strategy_for(()))
     defaults |= shape(rule, "trim_fraction=trim", weights=dict(rule.weights) or None)
     return {
         "schema": FORMAT_NAME,

@@ -234,8 +234,7 @@ class Panel(PanelSpec):
             # Imported here because it loads numpy.
             from reviewdesk.domain.assessment.assess import assess
 
-            verdict = verdict_from_body(body)
-            made[place] = LiveVerdict(cases[place], body, assess(verdict))
+            made[place] = LiveVerdict(cases[place], body, assess(verdict_from_body(body)))
 
         order = Order(
             cases="", panel="", report=str(report or ""), resume=resume, force=force, yes=True,

@@ -47,10 +47,9 @@ class Edit(Struct, frozen=True):
             run, placed = self.placed(desk)
             if (before := saved(desk, placed)) is not None:
                 return before
-            if self.kind == "tags" and "added" not in self.facts:
-                wanted = placed.detail["tags"]
-                if set(wanted) == set(items.own_tags(desk, placed)):
-                    return None
+            replaces = self.kind == "tags" and "added" not in self.facts
+            if replaces and set(placed.detail["tags"]) == set(items.own_tags(desk, placed)):
+                return None
             if self.view is not None:
                 reviewers.save_view(desk.conn, run, desk.reviewer, self.view)
             entries = {placed.item: placed}

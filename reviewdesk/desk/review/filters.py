@@ -67,8 +67,7 @@ def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> t
 
 
 def _digits(desk: Desk) -> tuple[str, ...]:
-    stored = _stored_digits(desk.conn, DESK)
-    return stored or _stored_digits(desk.conn, desk.reviewer)
+    return _stored_digits(desk.conn, DESK) or _stored_digits(desk.conn, desk.reviewer)
 
 
 def _stored_digits(conn: sqlite3.Connection, who: str) -> tuple[str, ...]:

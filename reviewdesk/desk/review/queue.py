@@ -52,8 +52,7 @@ class HeldColumns:
             held.forget_other_runs()
             self._loaded = loaded
         missing = set(names) - held.columns.keys() - LABELS
-        found = queue.read_columns(desk.conn, _place(held), missing)
-        for name, values in found.items():
+        for name, values in queue.read_columns(desk.conn, _place(held), missing).items():
             held.add(name, values)
         if not LABELS.isdisjoint(names):
             newest = events.newest_key(desk.conn)
@@ -106,8 +105,7 @@ def _parsed(desk: QueueFile, text: str) -> Filter:
         if not tells(one):
             return one
         inner = one.filter if isinstance(one, Nested) else Filter(((replace(one, negated=False),),))
-        split = parse_filter("!label:holdout")
-        return Nested(Filter(inner.groups + split.groups), one.negated)
+        return Nested(Filter(inner.groups + parse_filter("!label:holdout").groups), one.negated)
 
     if not any(map(tells, kept.terms())) or not any(improve.steps(desk.conn)):
         return kept

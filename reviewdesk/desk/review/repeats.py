@@ -138,8 +138,7 @@ class WorkLog:
 
     def _keys(self, item: bytes) -> dict[str, int]:
         if item not in self._verdicts:
-            found = verdicts.keys_of_item(self._desk.conn, self.run.key, item)
-            self._verdicts[item] = found
+            self._verdicts[item] = verdicts.keys_of_item(self._desk.conn, self.run.key, item)
         return self._verdicts[item]
 
     def pairs(self) -> list[LabelPair]:

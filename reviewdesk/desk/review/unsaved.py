@@ -135,8 +135,7 @@ def _shape(desk: Desk, at: datetime, edit: Kept) -> dict[str, Any]:
     if isinstance(edit, edits.Turn):
         return {"at": when, "kind": edit.kind, "facts": dict(edit.facts)}
     if isinstance(edit, NoteDraft):
-        facts = with_key({"text": edit.text, "since": edit.since})
-        edit = Edit("draft", edit.key, facts)
+        edit = Edit("draft", edit.key, with_key({"text": edit.text, "since": edit.since}))
     row = verdicts.by_key(desk.conn, edit.key)
     return {
         "at": when,
@@ -255,8 +254,7 @@ def _is_saved(desk: Desk, one: UnsavedEdit, last: str) -> bool:
     if isinstance(edit, NoteDraft):
         return edit.is_stored(desk)
     if isinstance(edit, edits.Turn):
-        since = events.actions_after(desk.conn, desk.reviewer, last)
-        return edit.facts[ONCE] in (since or ())
+        return edit.facts[ONCE] in (events.actions_after(desk.conn, desk.reviewer, last) or ())
     row = verdicts.by_key(desk.conn, edit.key)
     entry = NewEvent(edit.kind, desk.at(), item=row["item"], detail=edit.facts)
     return saved(desk, entry) is not None

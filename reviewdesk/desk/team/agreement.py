@@ -185,6 +185,5 @@ def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None
 
 
 def opinions(desk: OpenFile, key: int) -> dict[str, Truth]:
-    row = verdicts.by_key(desk.conn, key)
-    said = verdicts.of_item(desk.conn, row["item"])
+    said = verdicts.of_item(desk.conn, verdicts.by_key(desk.conn, key)["item"])
     return {one["author"]: Truth(one["label"]) for one in said if not one["adjudicated"]}

@@ -68,8 +68,7 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
         return NOT_WITHHELD
     waiting = set()
     others = set()
-    most = desk.opinions - 1
-    few = reviewers.others_labels(desk.conn, desk.reviewer, most, items)
+    few = reviewers.others_labels(desk.conn, desk.reviewer, desk.opinions - 1, items)
     for item, labels, revealed in few:
         if is_double(item, desk.double):
             waiting.add(item)

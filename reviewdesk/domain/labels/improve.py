@@ -312,8 +312,7 @@ def figures(found: Collection[TriedCell], k: int) -> TryFigures:
     """
     z = NormalDist().inv_cdf(1 - level(k))
     size = sum(one.size for one in found)
-    both = sum(one.both * one.size / one.asked for one in found) / size
-    before = after = both
+    before = after = sum(one.both * one.size / one.asked for one in found) / size
     below = above = 0.0
     for is_rest in (False, True):
         side = [one for one in found if (one.stratum >= FIRST_REST) is is_rest]

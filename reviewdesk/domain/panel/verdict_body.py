@@ -89,8 +89,7 @@ def verdict_body(
 
 
 def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) -> bool:
-    body = panel.body(case, jurors)
-    return stopping.can_turn(verdict_from_body(body))
+    return stopping.can_turn(verdict_from_body(panel.body(case, jurors)))
 
 
 def passes(

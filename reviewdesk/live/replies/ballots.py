@@ -201,8 +201,7 @@ def _answer(
         raise UnreadableReply("not_a_verdict", f"the verdict {broken}")
     score = _stated(verdict, "score", float, "number")
     if score is not None and not 0 <= score <= 1:
-        text = f"the score {score:g} is not from 0 to 1"
-        raise UnreadableReply("out_of_range", text)
+        raise UnreadableReply("out_of_range", f"the score {score:g} is not from 0 to 1")
     label = _word(verdict)
     notes: list[str] = []
     if labels is not None and labels.labels:
