@@ -8,6 +8,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
+from string import ascii_lowercase, ascii_uppercase
 
 import numpy as np
 import numpy.typing as npt
@@ -266,11 +267,16 @@ _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, Inj
 
 def passages(text: str, signs: Sequence[Sign] = SIGNS) -> tuple[Passage, ...]:
     """Return the first fifty suspicious passages of a text, from its ends if it is very long."""
-    starts = {0} if len(text) <= 2 * REACH else {0, len(text) - REACH}
-    size = len(text) if len(starts) == 1 else REACH
-    found = {one for at in starts for one in _search(text[at : at + size], at, signs)}
+    found = set(_every(text, signs))
     ordered = sorted(found, key=lambda passage: (passage.start, passage.end, passage.kind))
     return tuple(ordered[:MAX_PASSAGES])
+
+
+def _every(text: str, signs: Sequence[Sign]) -> Iterator[Passage]:
+    starts = {0} if len(text) <= 2 * REACH else {0, len(text) - REACH}
+    size = len(text) if len(starts) == 1 else REACH
+    for at in starts:
+        yield from _search(text[at : at + size], at, signs)
 
 
 def _search(text: str, offset: int, signs: Sequence[Sign]) -> Iterator[Passage]:
@@ -314,11 +320,9 @@ _AT_ONCE = 1 << 17
 """How many places of the texts are compared at once."""
 _HIDDEN_BIT = 1 << len(SIGNS)
 """The bit, after those of the signs, of passages of characters that nobody sees."""
+_SPACES = np.isin(np.arange(256), [*b" \t\n\r\f\v"])
 _END = b"\xff"
 """The end of a text among others; no text in UTF-8 has this byte."""
-_BLANK = r"[\s\x1c-\x1f\x80-\xff]"
-"""A blank in UTF-8; any byte beyond ASCII may be part of one."""
-
 _HINTS: dict[int, list[tuple[bytes, int, int]]] = {}
 """Each hint of a first group by the four bytes in its middle: its bytes, their start, its sign."""
 for _place in range(len(SIGNS)):
@@ -329,33 +333,39 @@ for _place in range(len(SIGNS)):
 
 
 _WORDS = 6
-_NEAR = 300
-"""The number of bytes in which these words are looked for."""
-_FAR = 800
-"""The most bytes of these words and of their blanks, if any of them is not ASCII."""
-_BLANKS = bytes.maketrans(b"-\x1c\x1d\x1e\x1f", b" " * 5)
+_NEAR = (80, 300)
+"""The numbers of bytes in which these words are looked for; most are short."""
+_PLAIN = bytes.maketrans(
+    ascii_uppercase.encode() + b"\x1c\x1d\x1e\x1f", ascii_lowercase.encode() + b" " * 4
+)
+"""Lower case, and the control characters that a pattern of texts takes for blanks as such."""
+_HYPHENS = bytes.maketrans(b"-", b" ")
 
 
 @cache
-def _around(sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None]:
-    """Return the patterns after and before a sign's hint; before it, a hyphen counts as a blank."""
-    then, before = (one.replace(r"\s", _BLANK) for one in (SIGNS[sign].then, SIGNS[sign].before))
-    before = before.replace(" ", f"(?:{_BLANK}|-)+")
-    return re.compile(then.encode()), re.compile(before.encode()) if before else None
+def _around(hint: bytes, sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None, bool]:
+    """Return the patterns of a hint with what follows it and of what stands before it.
+
+    The third value is True if a blank always follows the hint.
+    """
+    then = SIGNS[sign].then
+    before = SIGNS[sign].before.replace(" ", r"\s+").encode()
+    pattern = re.compile(re.escape(hint) + f"(?:{then})".encode())
+    blank = then.startswith(r"\s+") and "|(?<=" not in then
+    return pattern, re.compile(before) if before else None, blank
 
 
 def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
     """Return whether the pattern may be in the last words before a place."""
-    begin = data.rfind(_END, max(0, start - _FAR), start) + 1
-    first = max(begin, start - _NEAR)
-    near = data[first:start]
-    if not near.isascii():  # then blanks may have more bytes, or be taken for words
-        return bool(before.search(data, max(begin, start - _FAR), start))
-    words = near.translate(_BLANKS).rsplit(None, _WORDS)
-    if len(words) > _WORDS:
-        return bool(before.search(data, first + len(words[0]), start))
-    # Fewer words are all there are, or are very long, or there are many blanks.
-    return first > begin or bool(before.search(data, first, start))
+    for size in _NEAR:
+        _, begin, near = data[max(0, start - size) : start].translate(_HYPHENS).rpartition(_END)
+        words = near.rsplit(None, _WORDS)
+        if len(words) > _WORDS:
+            return bool(before.search(near, len(words[0])))
+        if begin or start <= size:
+            return bool(before.search(near))
+    # The words are very long, or there are many blanks.
+    return True
 
 
 def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
@@ -367,9 +377,16 @@ _MAY_BE = np.zeros(1 << 16, np.bool_)
 _MAY_BE[_slots(np.array([*_HINTS], np.uint32))] = True
 _ALIKE = {"\u212a": b"k", "\u0130": b"i", "\u0131": b"i", "\u017f": b"s"}
 """The letters that a pattern without case takes for ASCII letters."""
-_INSTEAD = {one.encode(): b"" for one in UNSEEN} | {k.encode(): v for k, v in _ALIKE.items()}
-"""What patterns see in place of a character: nothing, or the ASCII letter it is taken for."""
+_BLANKS = (*"\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000", *map(chr, range(0x2000, 0x200B)))
+"""The blanks beyond ASCII."""
+_INSTEAD = (
+    {one.encode(): b"" for one in UNSEEN}
+    | {one.encode(): letter for one, letter in _ALIKE.items()}
+    | {one.encode(): b" " for one in _BLANKS}
+)
+"""What patterns see in place of a character: nothing, or the ASCII character it is taken for."""
 _LEAD = min(_INSTEAD)[0]
+_LEADS = np.isin(np.arange(256), [one[0] for one in (*_INSTEAD, TAGS)])
 _ODD_PAIRS, _ODD_THREES = (
     np.array([int.from_bytes(one) for one in (*_INSTEAD, TAGS) if len(one) == size])
     for size in (2, 3)
@@ -386,7 +403,7 @@ def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
     for (at, text), bits in zip(outside, _hinted([text for _, text in outside]), strict=True):
         if bits and not found[at]:
             signs = [sign for bit, sign in enumerate(SIGNS) if bits >> bit & 1]
-            found[at] = bool(passages(text, signs))
+            found[at] = any(True for _ in _every(text, signs))
     return found
 
 
@@ -394,10 +411,11 @@ def _hinted(texts: Sequence[str]) -> list[int]:
     """Return for each text, as bits, the signs of which it may hold a hint."""
     found = [0] * len(texts)
     encoded = [text.encode(errors="replace") for text in texts]
-    data = _END.join((*encoded, b"\n" * 7)).lower()
+    data = _END.join((*encoded, b"\n" * 7)).translate(_PLAIN)
     if not data.isascii():
         data = _seen(data, found)
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _END[0]).tolist()
+    letters = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(letters == _END[0]).tolist()
     for start in range(4):
         fours = np.frombuffer(data, "<u4", (len(data) - start) // 4, start)
         near = [
@@ -407,16 +425,17 @@ def _hinted(texts: Sequence[str]) -> list[int]:
         places = np.concatenate(near)
         codes = fours[places]
         for code, hints in _HINTS.items():
-            here = (4 * places[codes == code] + start).tolist()
-            for hint, middle, sign in hints if here else ():
-                size = len(hint)
-                then, before = _around(sign)
-                for at in here:
-                    begin = at - middle
-                    if data.startswith(hint, begin) and (
-                        then.match(data, begin + size) or (before and _follows(before, data, begin))
+            here = 4 * places[codes == code] + start
+            for hint, middle, sign in hints if len(here) else ():
+                pattern, before, blank = _around(hint, sign)
+                begins = here - middle
+                if blank:
+                    begins = begins[_SPACES[letters[begins + len(hint)]]]
+                for begin in begins.tolist():
+                    if pattern.match(data, begin) or (
+                        before and data.startswith(hint, begin) and _follows(before, data, begin)
                     ):
-                        found[bisect(ends, at)] |= 1 << sign
+                        found[bisect(ends, begin)] |= 1 << sign
     return found
 
 
@@ -428,6 +447,7 @@ def _seen(data: bytes, found: list[int]) -> bytes:
     present: set[int] = set()
     for first in range(0, len(letters), _AT_ONCE):
         lead = first + np.flatnonzero(letters[first : first + _AT_ONCE] >= _LEAD)
+        lead = lead[_LEADS.take(letters[lead])]
         pairs = letters[lead].astype(np.int64) << 8 | letters[lead + 1]
         threes = pairs << 8 | letters[lead + 2]
         two = np.isin(pairs, _ODD_PAIRS)
