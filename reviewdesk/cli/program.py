@@ -135,6 +135,8 @@ def main() -> None:
         say(f"a fault in reviewdesk, not in your input: {type(error).__name__}: {error}")
         say(_REPORT.format(REPOSITORY))
         code = ExitCode.FAULT
+    # Looking for garbage as the process ends took a fifth of a short command.
+    gc.freeze()
     sys.exit(code)
 
 
