@@ -22,7 +22,7 @@ from time import perf_counter
 from msgspec.structs import asdict, replace
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.question import LiveStrip
+from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.labels.draw import draw
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures, stratum

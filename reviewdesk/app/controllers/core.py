@@ -39,7 +39,7 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
-from reviewdesk.desk.figures.question import LiveStrip, Strip
+from reviewdesk.desk.figures.strip import LiveStrip, Strip
 from reviewdesk.desk.improve.split import known_halves
 from reviewdesk.desk.review import filters, items
 from reviewdesk.domain.labels.improve import SplitLabels, group_of

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.panes import Panes
-from reviewdesk.desk.figures.question import Strip
+from reviewdesk.desk.figures.strip import Strip
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.filter import MIXED, Completion, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of

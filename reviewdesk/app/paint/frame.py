@@ -24,7 +24,7 @@ from reviewdesk.app.paint.styled import (
     paragraph,
 )
 from reviewdesk.app.widgets.queue_list import label_mark
-from reviewdesk.desk.figures.question import Strip
+from reviewdesk.desk.figures.strip import Strip
 from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace, labels_missing
 from reviewdesk.settings import Feedback

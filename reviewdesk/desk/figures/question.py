@@ -1,18 +1,12 @@
-"""Questions that a run is asked before labelling, and the strip, which answers at every look."""
+"""Questions that a run is asked before it is labelled, answered at every look."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from math import inf
-from threading import Lock
-from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import blockers, labelled, panels
-from reviewdesk.desk.review.items import PaceReader
-from reviewdesk.desk.team.claims import told_marks
+from reviewdesk.desk.figures.calibration import labelled, panels
 from reviewdesk.domain.labels.question import (
     Given,
     QuestionItems,
@@ -20,14 +14,11 @@ from reviewdesk.domain.labels.question import (
     RunQuestion,
     with_raters,
 )
-from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
-from reviewdesk.domain.records import Applied, Blocker, Calibration, Event, Head, Metrics, Pace, Run
+from reviewdesk.domain.labels.sampling import LabelledRow
+from reviewdesk.domain.records import Event, Run
 from reviewdesk.errors import UsageError
-from reviewdesk.store import events, figures, measures, queue
+from reviewdesk.store import events, figures, measures
 from reviewdesk.store.connect import reading, writing
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.labels.label_columns import LabelColumns
 
 
 def question(desk: Desk, run: Run) -> RunQuestion | None:
@@ -163,108 +154,3 @@ def asked_keys(desk: Desk, run: Run) -> list[int]:
         return []
     keys = figures.at_places(desk.conn, run.key, found.drawn)
     return [keys[place][0] for place in found.drawn if place in keys]
-
-
-class Strip(Struct, frozen=True):
-    """Both lines of the strip, the figures of the labelled verdicts alone, and the pace."""
-
-    calibration: Calibration | None = None
-    alone: Metrics | None = None
-    pace: Pace | None = None
-    blockers: tuple[Blocker, ...] = ()
-    """The items that labels wait for, by the draw or, in a blind session, by its queue."""
-    answer: RunAnswer | None = None
-
-
-class LiveStrip:
-    """The strip of the run that was requested last, for any thread; each call reads one state."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._of: object = None
-        """The desk, the reviewer and the run whose labels are kept."""
-        self._forget()
-
-    def _forget(self) -> None:
-        self._columns: LabelColumns | None = None
-        self._span: queue.RunKeys | None = None
-        self._totals: RunFigures | None = None
-        self._work = PaceReader()
-        self._marks = bytearray()
-        self._asks = False
-        self._head: Head | None = None
-        """The labels of the verdicts as bytes, and the newest event that they hold."""
-        self._places = dict[tuple[int, int], tuple[Blocker, ...]]()
-        """The items at the places of the run's draw that were looked up."""
-
-    def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
-        """Return a run's figures; from ``done`` alone if that begins where the last call ended."""
-        # Imported here because it loads numpy, which takes a tenth of a second.
-        from reviewdesk.domain.labels import summary
-
-        with self._lock:
-            of = str(desk.path), getattr(desk.conn, "identity", None), desk.reviewer, run.hash
-            span = self._span
-            totals = self._totals
-            if of == self._of and span and totals and self._follow(run, span, done):
-                calibration, alone = self._counted(desk, span, totals)
-            else:
-                if of != self._of:
-                    self._of = of
-                    self._forget()
-                with reading(desk.conn):
-                    # They follow from the verdicts alone, which do not change meanwhile.
-                    totals = self._totals = self._totals or figures.run_figures(desk.conn, run.key)
-                    if run.by_verdict:
-                        # The weight of a content depends on every stratum with one of its verdicts.
-                        rows = sorted(labelled(desk, run), key=lambda one: one.key)
-                        calibration = summary.make_rows(rows, totals).lines
-                        alone = summary.alone(rows, {}).metrics
-                    else:
-                        span = self._span = self._span or queue.span(desk.conn, run.key)
-                        self._marks = told_marks(desk, span, desk.apart.now)
-                        self._head = desk.apart.seen
-                        calibration, alone = self._counted(desk, span, totals)
-                    self._work.pace(desk, run)
-                asked = question(desk, run)
-                self._asks = asked is not None and not asked.closed
-            named = []
-            for gap in calibration.gaps:
-                place = gap.stratum, gap.rank
-                if place not in self._places:
-                    self._places[place] = blockers(desk, run, [gap])
-                named += [replace(one, waiting=gap.waiting) for one in self._places[place]]
-            found = answer(desk, run) if self._asks else None
-            return Strip(calibration, alone, self._work.now, tuple(named), found)
-
-    def _follow(self, run: Run, span: queue.RunKeys, done: Sequence[Applied]) -> bool:
-        """Take in labels of the reviewer; return False if the desk is to be read instead."""
-        if self._head is None:
-            return False
-        key = self._head.key
-        new = [one for one in done if one.first > key]
-        for one in new:
-            if one.first != key + 1 or {event.kind for event in one.events} != {"label"}:
-                return False
-            key = one.head.key
-        for one in new:
-            for verdict, mark in one.marks.items():
-                if 0 <= verdict - span.first < span.size:
-                    self._marks[verdict - span.first] = mark
-            self._work.follow(one.events, run)
-            self._head = one.head
-        return bool(new)
-
-    def _counted(
-        self, desk: Desk, span: queue.RunKeys, totals: RunFigures
-    ) -> tuple[Calibration, Metrics]:
-        """Count the labels, after reading the facts of newly labelled verdicts."""
-        from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
-
-        known = self._columns or LabelColumns.of_rows(())
-        self._columns = known.following(
-            self._marks,
-            span.first,
-            lambda fresh: figures.label_columns(desk.conn, span.first, fresh),
-        )
-        return both_lines(totals, self._columns), labelled_alone(self._columns)

@@ -13,7 +13,7 @@ from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import strip_lines
 from reviewdesk.app.widgets.queue_list import CAME_OUT, DECISIONS, FLAGS, SIGNS, label_mark, legend
-from reviewdesk.desk.figures.question import Strip
+from reviewdesk.desk.figures.strip import Strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import Calibration, Design, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Keymap
 from reviewdesk.app.paint.frame import done_lines, nothing_lines
-from reviewdesk.desk.figures.question import Strip
+from reviewdesk.desk.figures.strip import Strip
 from tests.app.builders import verdict
 from tests.app.reviewkit import session_on
 

@@ -13,7 +13,7 @@ from reviewdesk.app.keys.actions import ACTIONS, Keymap
 from reviewdesk.app.paint import frame, styled
 from reviewdesk.app.paint.document import document_lines, strip_plot
 from reviewdesk.app.widgets.queue_list import flag_names, label_mark, queue_line
-from reviewdesk.desk.figures.question import Strip
+from reviewdesk.desk.figures.strip import Strip
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision

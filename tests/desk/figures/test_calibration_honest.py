@@ -11,7 +11,7 @@ from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
-from reviewdesk.desk.figures.question import LiveStrip
+from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.labels.rows import full_rows, score_rows, suite_rows
 from reviewdesk.desk.labels.transfer import import_labels

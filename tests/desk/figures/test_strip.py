@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
-from reviewdesk.desk.figures.question import LiveStrip
+from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.query.filter import parse_filter

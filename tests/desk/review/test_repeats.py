@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.desk.figures.question import LiveStrip
+from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.rows import full_rows, score_rows
 from reviewdesk.desk.labels.transfer import import_labels, list_labels
 from reviewdesk.desk.review import repeats

@@ -7,7 +7,7 @@ import pytest
 
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.figures.calibration import calibration_page
-from reviewdesk.desk.figures.question import LiveStrip
+from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import suggest
 from reviewdesk.desk.review.items import last_label
