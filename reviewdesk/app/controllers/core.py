@@ -265,6 +265,13 @@ class Core:
         self.say(READ_ONLY, Tone.FAIL)
         return None
 
+    def item_with_answer(self, what: str) -> Item | None:
+        item = self.item(what)
+        if item is None or not self.session.hidden:
+            return item
+        self.say_here("hidden until the item is labelled: it shows the panel's answers")
+        return None
+
     def show(
         self, *, keep: bool = False, rows: bool = False, changed: bool = False, seek: bool = False
     ) -> None:

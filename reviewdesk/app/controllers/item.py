@@ -70,11 +70,8 @@ def _diff(core: Core) -> None:
     """Compare the item with its re-runs and with other runs of the same content."""
     from reviewdesk.views.comparison import comparison
 
-    item = core.item("compare")
+    item = core.item_with_answer("compare")
     if item is None:
-        return
-    if core.session.hidden:
-        core.say_here("hidden until the item is labelled: it shows the panel's answers")
         return
     records = items.of_item(core.desk, item)[::-1]
     found = items.other_runs(core.desk, item.row.key)
@@ -214,10 +211,7 @@ def _unfold_jury(core: Core) -> None:
 
 def what_if(core: Core) -> None:
     """Show what other rules decide of the item, or fold it again."""
-    if core.item("apply other rules to") is None:
-        return
-    if core.session.hidden:
-        core.say_here("hidden until the item is labelled: it shows the panel's answers")
+    if core.item_with_answer("apply other rules to") is None:
         return
     opened = core.reading.open_sections
     folds = WHAT_IF in opened and core.panes.current == "jury"

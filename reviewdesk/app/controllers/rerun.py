@@ -51,11 +51,8 @@ from reviewdesk.views.words import money, plural
 
 
 def open_dialog(core: Core) -> None:
-    item = core.item("ask about")
+    item = core.item_with_answer("ask about")
     if item is None:
-        return
-    if core.session.hidden:
-        core.say_here("hidden until the item is labelled: it shows the panel's answers")
         return
     core.calm()
     form = RerunForm(core, item)
