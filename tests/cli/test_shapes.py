@@ -85,15 +85,12 @@ def test_show_names_the_kinds_of_mismatch(cli: Cli, write: Write) -> None:
     assert hashed["provenance"]["pre_trim"] == [0.9, 0.9, 0.9]
 
 
-def test_show_gives_the_votes(loaded: Cli) -> None:
+def test_show_gives_the_votes_and_lists_the_labels(loaded: Cli) -> None:
     found = loaded("show", "failed", "--json").json
     # Three seats, one of which failed; both others are under the threshold.
     assert found["votes"] == {"passes": 0, "answered": 2, "seated": 3}
     assert [juror["pass"] for juror in found["jurors"]] == [False, None, False]
     assert found["values"]["mean"] == pytest.approx(0.2)
-
-
-def test_show_lists_the_labels(loaded: Cli) -> None:
     loaded("label", "split", "fail", "--note", "hm")
     loaded("undo")
     loaded("label", "split", "pass")

@@ -35,7 +35,7 @@ def text(header: Header, width: int) -> str:
     return drawn.plain
 
 
-def test_the_header_speaks_in_words(session: Session) -> None:
+def test_the_header_speaks_in_words_and_keeps_the_name_of_a_page(session: Session) -> None:
     wide = text(Header(session, SAVED, pace=PACE), 160)
     start = " support-bot · open · 6 of 30 done · about 20 min for the 24 left · "
     assert wide.startswith(f"{start}flagged 3/15 · random check 1/15 ")
@@ -47,9 +47,6 @@ def test_the_header_speaks_in_words(session: Session) -> None:
     words = text(Header(other, SAVED, pace=PACE), 160)
     assert "filter label:none · 30 shown" in words
     assert "order -score" in words
-
-
-def test_the_name_of_a_page_is_whole_at_80_columns(session: Session) -> None:
     page = "Calibration 2/4 reliability"
     drawn = text(Header(session, "saved ✓", pace=PACE, page=page), 80)
     assert drawn.startswith(f" {page} · open · 6 of 30 done · ")

@@ -95,15 +95,12 @@ def test_kappa_is_held_by_its_interval(cli: Cli, write: Write) -> None:
     assert re.search(r"kappa is 0\.[3-7]\d+ to .*, which reaches past 0.8", done.err)
 
 
-def test_the_pass_rate_needs_more_than_four(four: Ask) -> None:
+def test_the_pass_rate_needs_more_than_four_and_its_end_is_a_target(four: Ask) -> None:
     # Two of four should pass: Wilson of 2 of 4 is 0.15 to 0.85.
     assert four("run: run", most("honest_rate", 0.8)).code == 0
     done = four("run: run", most("honest_rate", 0.8), options=(STRICT,))
     assert done.code == 3
     assert "honest_rate is 0.15 to 0.85, which reaches past 0.8" in done.err
-
-
-def test_the_end_of_an_interval_is_a_target(four: Ask) -> None:
     assert four("run: run", least("accuracy_low", 0.51)).code == 0
     assert four("run: run", least("accuracy_low", 0.52)).code == 1
     assert four("run: run", most("brier_high", 0.33)).code == 1

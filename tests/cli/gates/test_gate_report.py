@@ -489,7 +489,7 @@ def test_labels_of_ids_alone_join_a_report_without_answers(twenty: Suite) -> Non
     assert twenty.gate(bare(20), STRICT).code == 3
 
 
-def test_a_frame_of_other_labels_is_refused(twenty: Suite) -> None:
+def test_a_run_has_a_draw_of_its_own_and_no_frame_of_other_labels(twenty: Suite) -> None:
     frame = twenty.folder / "frame.jsonl"
     lines = frame.read_text(encoding="utf-8").splitlines()
     frame.write_text("\n".join(lines[1:]), encoding="utf-8")
@@ -500,9 +500,6 @@ def test_a_frame_of_other_labels_is_refused(twenty: Suite) -> None:
     frame.unlink()
     assert "frame.jsonl: there is no such file" in twenty.gate(twenty.bodies).err
     assert twenty.cli("gate", twenty.folder / "suite.yml").code == 2
-
-
-def test_a_run_has_a_draw_of_its_own(twenty: Suite) -> None:
     text = "calibration:\n  - name: n\n    run: run\n    frame: frame.jsonl\n"
     (twenty.folder / "suite.yml").write_text(text, encoding="utf-8")
     done = twenty.gate(twenty.bodies)
