@@ -143,8 +143,7 @@ def check(*, path: str, generator: str | None) -> None:
 
     current_settings()  # they may name the keys
     found = check_panel(path, generator=Generator(generator) if generator else None)
-    document = composition(found.panel, found.missing, found.malformed)
-    put_result(shapes.check(found), document)
+    put_result(shapes.check(found), composition(found.panel, found.missing, found.malformed))
 
 
 _NEW = """\b

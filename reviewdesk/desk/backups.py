@@ -42,8 +42,7 @@ def folder(desk: Path) -> Path:
 def _dated(desk: Path) -> list[tuple[str, Path]]:
     """Return day and path of each backup after a day with labels, the oldest first."""
     stem = re.escape(desk.stem)
-    suffix = re.escape(desk.suffix)
-    pattern = re.compile(rf"{stem}-(\d{{4}}-\d\d-\d\d)(-labels)?{suffix}")
+    pattern = re.compile(rf"{stem}-(\d{{4}}-\d\d-\d\d)(-labels)?{re.escape(desk.suffix)}")
     try:
         found = [(pattern.fullmatch(one.name), one) for one in folder(desk).iterdir()]
     except OSError:

@@ -78,8 +78,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     # An archive holds mainly flagged verdicts.
     whole = (one for one in desk.runs() if one.whole == one.verdicts)
     past = (panels(desk, one) for one in whole if _run_time(one) < _run_time(run))
-    before = drift.earlier(past, now.names)
-    offsets = drift.drifts(drift.offsets(now), before)
+    offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
     with reading(desk.conn):
         labels = _run_labels(desk, run)
         voted, deserved = labelled_ballots(desk, run)

@@ -195,8 +195,7 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> str:
         for name, weight in _weights(desk, labels, list(jurors)).items():
             jurors[name]["weight"] = weight
     elif key in {"strategy", "threshold", "quorum"} and value:
-        number = re.fullmatch(r"[0-9]*\.?[0-9]+", value)
-        plain[key] = float(value) if number else value
+        plain[key] = float(value) if re.fullmatch(r"[0-9]*\.?[0-9]+", value) else value
     elif key not in {"without", "model"} or not name or bool(model) is not (key == "model"):
         raise UsageError(f"no change {change!r} can be made to a panel", f"There are: {CHANGES}.")
     elif name not in jurors:
@@ -347,7 +346,7 @@ class PreparedTry(Struct, frozen=True):
     def judged(
         self, desk: Desk, journal: DeskJournal, environment: Mapping[str, str]
     ) -> tuple[list[TriedCell], Turnouts]:
-        """Count the items on which each panel is right, by stored replies; one without is lost."""
+        """Count the items on which each panel is right by stored replies; a missing one is lost."""
         turnouts = Turnouts()
         right: dict[bool, list[bool]] = {False: [], True: []}
         stored = store.bodies(desk.conn, self.rows)

@@ -162,8 +162,7 @@ def import_labels(
                     unknown.append(row.line)
                     continue
                 author = checked_name(row.reviewer or desk.reviewer, f"line {row.line}: ")
-                slot = "adjudication" if row.adjudicated else "label"
-                place = (found["item"], author, slot)
+                place = (found["item"], author, "adjudication" if row.adjudicated else "label")
                 held = given.get(place) or verdicts.held(desk.conn, *place)
                 truth = Truth(row.truth)
                 if held is None:

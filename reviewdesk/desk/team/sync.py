@@ -289,8 +289,7 @@ class _Sync:
         # A desk's own chain is needed to check the chains of its reviewers.
         every.sort(key=lambda path: (not path.endswith(last), path))
         for number, path in enumerate(every):
-            is_own = path.split("/")[1] == desk_id(self.desk.conn)
-            hint = _OWN_HINT if is_own else _OTHER_HINT
+            hint = _OWN_HINT if path.split("/")[1] == desk_id(self.desk.conn) else _OTHER_HINT
             with self.refusing(path, hint), self.place.copied(path, MOST) as file:
                 name = read_header(file.readline(LINE + 1))
                 if f"{CHAINS}/{file_name(name)}" != path:

@@ -136,8 +136,7 @@ class BatchWire(Struct, frozen=True):
             status = value_at(found, self.status) if self.status else 200
             text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
             return BatchAnswer(text, status if isinstance(status, int) else 200)
-        stated = (value_at(found, path) for path in self.errors)
-        error = next(filter(None, stated), None)
+        error = next(filter(None, (value_at(found, path) for path in self.errors)), None)
         known = [value_at(error, key) for key in ("code", "type", "status")]
         kind = next((one for one in known if isinstance(one, str) and one), "batch_error")
         told = stated_error(json.dumps({"error": error})).message
