@@ -8,7 +8,7 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag, FlagNote
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag, FlagNote
 from reviewdesk.domain.stats import methods
 from reviewdesk.domain.stats.methods import FigureMethod
 from reviewdesk.errors import NotFoundError
@@ -38,24 +38,6 @@ def _terms(group: str, *rows: tuple[str, ...]) -> tuple[GlossaryTerm, ...]:
     return tuple(GlossaryTerm(word, group, text, tuple(names)) for word, text, *names in rows)
 
 
-_FLAG_TEXTS = {
-    Flag.ESCALATED: "the report asks for a person; where it never says, its ballots do",
-    Flag.BIAS_WARNING: "the report warns of bias, or jurors differ and one is of the same family",
-    Flag.TRIMMED_DISSENT: "the trim left out a juror who disagreed with the verdict",
-    Flag.PIVOTAL: "a single vote would turn the decision",
-    Flag.DISPUTE: "a disputed item: the whole panel goes to a person",
-    Flag.NO_VERDICT: "the panel came to neither pass nor fail",
-    Flag.SUSPICIOUS_TEXT: "a text speaks to its judge, or hides text",
-    Flag.REGIME_SENSITIVE: "quorum, mean, trimmed mean and median do not all decide alike",
-    Flag.MISMATCH: "the report does not follow from its own ballots or rule",
-    Flag.DEGRADED: "jurors are missing, or too few for the trim",
-    Flag.DERIVED_LOW: "agreement recomputed from the ballots is low",
-    Flag.SPLIT: "votes on both sides",
-    Flag.SAME_FAMILY: "a juror is of the generator's own model family, and may be lenient",
-    Flag.SINGLE_JUROR: "one ballot only, so there is no agreement",
-    Flag.POSITION_FLIP: "a juror's vote follows the order of the pair",
-}
-
 _OTHERS = {"rule", "trim"}
 """Short forms of flags that mean something else by themselves."""
 
@@ -69,7 +51,7 @@ def _flag_names(flag: Flag) -> tuple[str, ...]:
 
 FLAG_TERMS = {
     flag: GlossaryTerm(WORDS[flag], FLAGS, text, _flag_names(flag))
-    for flag, text in _FLAG_TEXTS.items()
+    for flag, text in MEANINGS.items()
 }
 """What each flag means in general; the jury pane gives the reason for one verdict."""
 

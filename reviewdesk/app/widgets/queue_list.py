@@ -27,7 +27,7 @@ from reviewdesk.app.paint.styled import (
     pad,
 )
 from reviewdesk.app.widgets.lines import Drawn, to_strip
-from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import ReviewDeskError
@@ -43,7 +43,6 @@ from reviewdesk.views.document import (
     Text,
     Tone,
 )
-from reviewdesk.views.glossary import FLAG_TERMS
 from reviewdesk.views.words import TRUTHS, bare
 
 DECISIONS: dict[str | None, tuple[str, str]] = {
@@ -207,8 +206,6 @@ AGREEMENT = (
     ("0.41 low", Tone.WARN),
     "how close the jurors are, and its band: high, medium or low; no word if the measure has none",
 )
-FLAGS = {flag: term.text for flag, term in FLAG_TERMS.items()}
-"""What each flag means in general. The jury pane gives the reason for one verdict."""
 _INKS = {
     "▸": Tone.KEY, "*": Tone.NOTE, "▹ ▿": Tone.KEY, "+": Tone.KEY, "¶": Tone.NOTE, "~": Tone.NOTE,
     "◆": Tone.WARN, "≠": Tone.WARN, "○": Tone.MUTED, "✓": Tone.PASS, "✗": Tone.FAIL,
@@ -231,7 +228,7 @@ def legend() -> Document:
     ]
     made = [(DECISIONS[made], text) for made, text in CAME_OUT.items()]
     flags = [
-        ((short, Tone.WARN if flag in LOUD else Tone.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}")
+        ((short, Tone.WARN if flag in LOUD else Tone.MUTED), f"{WORDS[flag]}: {MEANINGS[flag]}")
         for flag, short in SHORT.items()
     ]
 
@@ -241,10 +238,7 @@ def legend() -> Document:
     def each(signs: Sequence[tuple[Piece, str]]) -> Facts:
         return Facts(tuple(Fact(sign, text, Tone(ink)) for (sign, ink), text in signs), 10)
 
-    rest = Paragraph(
-        "A line counts at its end, as in +2, those that have no room.",
-        Tone.MUTED,
-    )
+    rest = Paragraph("A line counts those without room at its end: +2.", Tone.MUTED)
     blocks: dict[str, tuple[Block, ...]] = {
         "Labels": (small(labels),),
         "Decision and agreement": (small(made), each([AGREEMENT])),

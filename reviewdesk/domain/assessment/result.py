@@ -51,21 +51,21 @@ class Flag(IntFlag):
 
 
 _SPELLED = {
-    Flag.ESCALATED: ("esc", "escalated", "escalated for review"),
-    Flag.BIAS_WARNING: ("bias", "bias", "carries a bias warning"),
-    Flag.TRIMMED_DISSENT: ("trim!", "dissent trimmed", "a dissent was trimmed"),
-    Flag.PIVOTAL: ("pivot", "one vote decides", "one vote would turn the decision"),
-    Flag.DISPUTE: ("disp", "dispute", "a dispute: the whole panel goes to a person"),
-    Flag.NO_VERDICT: ("none", "no decision", "decided neither pass nor fail"),
-    Flag.SUSPICIOUS_TEXT: ("susp", "suspicious text", "a text of the item speaks to its judge"),
-    Flag.POSITION_FLIP: ("order", "position flip", "a juror votes by the order of a pair"),
-    Flag.REGIME_SENSITIVE: ("rule", "rules disagree", "the rules decide differently"),
-    Flag.MISMATCH: ("mism", "differs from its rule", "breaks the report's own rule"),
-    Flag.DEGRADED: ("degr", "few jurors", "fewer jurors than planned, or a rule that fell back"),
-    Flag.DERIVED_LOW: ("low", "agreement low", "recomputed agreement is low"),
-    Flag.SPLIT: ("split", "votes split", "both votes were given"),
-    Flag.SAME_FAMILY: ("kin", "same model family", "a juror of the generator's family"),
-    Flag.SINGLE_JUROR: ("one", "one juror", "one ballot only"),
+    Flag.ESCALATED: ("esc", "escalated", "the report, or else its ballots, ask for a person"),
+    Flag.BIAS_WARNING: ("bias", "bias", "stated, or jurors differ and one is of the same family"),
+    Flag.TRIMMED_DISSENT: ("trim!", "dissent trimmed", "the trim left out a juror who disagreed"),
+    Flag.PIVOTAL: ("pivot", "one vote decides", "a single vote would turn the decision"),
+    Flag.DISPUTE: ("disp", "dispute", "a disputed item: the whole panel goes to a person"),
+    Flag.NO_VERDICT: ("none", "no decision", "the panel came to neither pass nor fail"),
+    Flag.SUSPICIOUS_TEXT: ("susp", "suspicious text", "a text speaks to its judge, or hides text"),
+    Flag.POSITION_FLIP: ("order", "position flip", "a juror's vote follows the order of the pair"),
+    Flag.REGIME_SENSITIVE: ("rule", "rules disagree", "quorum, mean and median decide differently"),
+    Flag.MISMATCH: ("mism", "differs from its rule", "does not follow from its ballots or rule"),
+    Flag.DEGRADED: ("degr", "few jurors", "jurors are missing, or too few for the trim"),
+    Flag.DERIVED_LOW: ("low", "agreement low", "agreement recomputed from the ballots is low"),
+    Flag.SPLIT: ("split", "votes split", "votes on both sides"),
+    Flag.SAME_FAMILY: ("kin", "same model family", "a juror of the generator's own model family"),
+    Flag.SINGLE_JUROR: ("one", "one juror", "one ballot only, so there is no agreement"),
 }
 """The short name of each flag, its words, and its meaning, the most important first."""
 SHORT = {flag: short for flag, (short, _, _) in _SPELLED.items()}

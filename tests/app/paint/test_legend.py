@@ -12,9 +12,9 @@ import reviewdesk
 from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import strip_lines
-from reviewdesk.app.widgets.queue_list import CAME_OUT, DECISIONS, FLAGS, SIGNS, label_mark, legend
+from reviewdesk.app.widgets.queue_list import CAME_OUT, DECISIONS, SIGNS, label_mark, legend
 from reviewdesk.desk.figures.strip import Strip
-from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag
 from reviewdesk.domain.records import Calibration, Design, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.words import TRUTHS
@@ -45,9 +45,9 @@ def signs_of(name: str) -> set[str]:
 
 
 def test_every_flag_is_there_with_its_meaning() -> None:
-    assert set(FLAGS) == set(WORDS) == set(SHORT) == set(Flag)
+    assert set(MEANINGS) == set(WORDS) == set(SHORT) == set(Flag)
     for flag, short in SHORT.items():
-        assert f"{short:<10}{WORDS[flag]}: {FLAGS[flag]}" in drawn()
+        assert f"{short:<10}{WORDS[flag]}: {MEANINGS[flag]}" in drawn()
 
 
 @pytest.mark.parametrize(("label", "deferred"), [*product([None, *Truth], [False, True])])
