@@ -159,7 +159,7 @@ def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> l
         tone = Tone.MUTED if band is None else _BANDS[band]
         agreement = [(f"{figure:>5}", Tone.TEXT), (f" {band or '':<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1
-    if longest > room - _FLAG and common:
+    if common and longest > room - (_FLAG if wide else 2 * _FLAG):
         longest += 1 - cells(common)
     flags = min(_FLAGS, max(_FLAG, room - (min(longest, _NAMES) if wide else longest)))
     column = min(longest, room - flags)
