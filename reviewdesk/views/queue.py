@@ -176,11 +176,6 @@ def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
     return f"about {text} for the {left:,} left", f"{text} left", text
 
 
-def pace_text(pace: Pace) -> str:
-    """Return a steady pace in words."""
-    return f"{pace.per_hour:.0f} labels an hour, {pace.mean_dwell:.0f} s each on average"
-
-
 def strata_text(progress: Progress) -> str:
     """Return the progress on flagged verdicts and on the random check, if a run has any."""
     parts = {

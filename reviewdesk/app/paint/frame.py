@@ -34,7 +34,6 @@ from reviewdesk.views.panel import live_text
 from reviewdesk.views.queue import (
     done_texts,
     figures_wait,
-    pace_text,
     strata_text,
     strip_line,
     time_texts,
@@ -323,7 +322,8 @@ def _done(session: Session, pace: Pace | None) -> list[tuple[str, str]]:
         ("disputed", str(progress.disputed)),
     ]
     if pace is not None and pace.steady:
-        facts.append(("pace", pace_text(pace)))
+        text = f"{pace.per_hour:.0f} labels an hour, {pace.mean_dwell:.0f} s each on average"
+        facts.append(("pace", text))
     return facts
 
 

@@ -29,7 +29,6 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.widgets.lines import Drawn, to_strip
 from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow
-from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import glossary, words
 from reviewdesk.views.document import (
@@ -45,12 +44,12 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.words import TRUTHS, bare
 
-DECISIONS: dict[str | None, tuple[str, str]] = {
-    "pass": ("pass", Tone.PASS),
-    "fail": ("fail", Tone.FAIL),
-    "inconclusive": ("none", Tone.WARN),
-    "error": ("error", Tone.WARN),
-    None: ("-", Tone.MUTED),
+DECISIONS: dict[str | None, tuple[str, str, str]] = {
+    "pass": ("pass", Tone.PASS, "the panel passes it"),
+    "fail": ("fail", Tone.FAIL, "the panel fails it"),
+    "inconclusive": ("none", Tone.WARN, "no decision"),
+    "error": ("error", Tone.WARN, "the panel broke down"),
+    None: ("-", Tone.MUTED, "none stated"),
 }
 _BANDS = {"high": Tone.MUTED, "medium": Tone.TEXT, "low": Tone.WARN}
 LABELS: dict[str | None, tuple[str, str]] = {
@@ -147,7 +146,7 @@ def _id(row: QueueRow, width: int, common: str) -> str:
 
 def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> list[Piece]:
     """Return decision, id, agreement, flags and test; a narrow line tells low agreement alone."""
-    word, ink = DECISIONS[row.decision]
+    word, ink, _ = DECISIONS[row.decision]
     wide = width >= SPELLED
     room = width - 12
     value, band = row.agrees
@@ -195,13 +194,6 @@ def _says_more(row: QueueRow) -> bool:
     return bare(row.test) not in bare(row.id)
 
 
-CAME_OUT: dict[Decision | None, str] = {
-    Decision.PASS: "the panel passes it",
-    Decision.FAIL: "the panel fails it",
-    Decision.INCONCLUSIVE: "no decision",
-    Decision.ERROR: "the panel broke down",
-    None: "none stated",
-}
 AGREEMENT = (
     ("0.41 low", Tone.WARN),
     "how close the jurors are, and its band: high, medium or low; no word if the measure has none",
@@ -226,7 +218,7 @@ def legend() -> Document:
         (NOT_TOLD, "labelled by another, shown once you label or reveal it"),
         (OPEN_WITH, "open with another reviewer"),
     ]
-    made = [(DECISIONS[made], text) for made, text in CAME_OUT.items()]
+    made = [((word, ink), text) for word, ink, text in DECISIONS.values()]
     flags = [
         ((short, Tone.WARN if flag in LOUD else Tone.MUTED), f"{WORDS[flag]}: {MEANINGS[flag]}")
         for flag, short in SHORT.items()
