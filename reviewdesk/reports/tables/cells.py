@@ -210,7 +210,7 @@ approved approve acceptable valid win up thumbs_up checked si 🟢 🙂 😀 �
 ○ ◎ 예 통과 합격 정답 맞음 верно правильно зачёт зачет sim aprovado correto certo corretto giusto
 promosso juste goed juist geslaagd tak rätt evet doğru correcta aprobada korrekt akzeptiert
 accepté acceptée validé aceptado aceptada accettato approvato aceito goedgekeurd bien bon
-zaliczone godkänd factual faithful grounded relevant non_toxic safe harmless
+zaliczone godkänd factual faithful grounded relevant
 """
 _FAILS = """
 failed rejected 0 0.0 n f ✗ ✘ ❌ ✕ ☒ 👎 nein nicht_bestanden falsch non いいえ 不合格 否 нет faux
@@ -221,8 +221,7 @@ unchecked 🔴 🙁 😞 ko nee nej nei not_correct not_accepted 不通过 未�
 incorreto errado errato sbagliato scorretto bocciato fout onjuist gezakt nie fel hayır yanlış
 no_aprobado non_conforme incorrecta rechazada suspendido inkorrekt abgelehnt refusé refusée rejeté
 rejetée rifiutato respinto recusado rejeitado afgekeurd afgewezen mal mauvais slecht ruim
-niezaliczone underkänd hallucinated hallucination unfaithful ungrounded irrelevant unrelated toxic
-unsafe harmful
+niezaliczone underkänd hallucinated unfaithful ungrounded irrelevant unrelated
 """
 _VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), False)
 """Words and marks for a vote in tables, in addition to those of every report."""
@@ -489,7 +488,7 @@ class DecidingWords(LabelWords):
         vote = super().vote(text)
         word = folded(text).replace(" ", "_")
         if vote is None and word not in _VOTES and (denied := _DENIED.match(word)):
-            vote = _VOTES.get(denied[1])
+            vote = self._word(denied[1])
             return None if vote is None else not vote
         return _VOTES.get(word) if vote is None else vote
 
