@@ -16,12 +16,11 @@ from tests.helpers import ROOT, printed
 
 PACKAGE = ROOT / "reviewdesk"
 NUMPY = {
-    "domain/archive.py",
     "domain/assessment/assess.py",
     "domain/assessment/mismatches.py",
     "domain/assessment/trail.py",
     "domain/gates/such_items.py",
-    "domain/jurors/bias.py",
+    "domain/jurors/facts.py",
     "domain/jurors/drift.py",
     "domain/jurors/panels.py",
     "domain/jurors/votes.py",
@@ -42,7 +41,6 @@ NUMPY = {
     "domain/run/window.py",
     "domain/stats/alpha.py",
     "domain/stats/calibration.py",
-    "domain/stats/clusters.py",
     "domain/stats/dense.py",
     "domain/stats/reliability.py",
     "domain/labels/confidence_sequence.py",

@@ -48,7 +48,7 @@ WRONG = (
         "tests/live/replies/test_faults.py",
     ),
     WrongProgram(
-        "masked keys are not hidden", "domain/masked_keys.py",
+        "masked keys are not hidden", "domain/safetext.py",
         "        if not self._parts or ", "        if self._parts or ", "tests/live/test_keys.py",
     ),
     WrongProgram(

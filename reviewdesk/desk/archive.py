@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.desk.loading import LoadOptions, garbage_waits, write_new
 from reviewdesk.desk.open_file import OpenFile
-from reviewdesk.domain import archive
+from reviewdesk.domain.labels import draw
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE, FIRST_REST, audit_shares
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
@@ -250,14 +250,14 @@ def select(
     scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
 ) -> Selection:
     """Draw the contents of all parts and mark the kept ones; ``names`` are by part number."""
-    buckets = range(archive.BUCKETS)
+    buckets = range(draw.BUCKETS)
     scratch.clear_rows()
     for part in names:
-        for bucket, rows in archive.id_rows(part, scratch.get(part, PartSummary).ids):
+        for bucket, rows in draw.id_rows(part, scratch.get(part, PartSummary).ids):
             scratch.put_rows(bucket, rows)
     renamed: dict[int, set[int]] = {part: set() for part in names}
     for bucket in buckets:
-        for part, place in archive.repeated(scratch.rows(bucket)):
+        for part, place in draw.repeated(scratch.rows(bucket)):
             renamed[part].add(place)
     scratch.clear_rows()
     # Recomputed escalations count unless the report states any.
@@ -278,12 +278,12 @@ def select(
             for at, side in enumerate(one.sides)
         ]
         sides = one.sides.translate(table)
-        for bucket, rows in archive.content_rows(part, contents, sides, seed):
+        for bucket, rows in draw.content_rows(part, contents, sides, seed):
             scratch.put_rows(bucket, rows)
-    sizes, decided = archive.drawn_sizes(map(scratch.rows, buckets))
+    sizes, decided = draw.drawn_sizes(map(scratch.rows, buckets))
     audited = audit_shares(sizes, share)
     chosen: dict[int, dict[int, int]] = {part: {} for part in names}
-    for part, place, h in archive.kept_verdicts(map(scratch.rows, buckets), audited):
+    for part, place, h in draw.kept_verdicts(map(scratch.rows, buckets), audited):
         chosen[part][place] = h
     return Selection(chosen, renamed, sizes, audited, decided)
 
@@ -470,7 +470,7 @@ class _Reading:
         self, new: NewRun, chosen: Selection, stats: Stats, notes: list[str], skipped: int,
         ingest: Ingest,
     ) -> ReadReport:  # fmt: skip
-        joined = archive.JoinedWindows()
+        joined = draw.JoinedWindows()
         strata = array("b")
         for number, part in enumerate(self.names):
             kept = self.scratch.get(part, KeptVerdicts)

@@ -21,9 +21,9 @@ from reviewdesk.desk.files import check_target
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
 from reviewdesk.store import events, repair, runs, verification
-from reviewdesk.store.backup import back_up, copy_into, is_in_use
 from reviewdesk.store.connect import connect, connect_read_only, explained, fold, reading, writing
 from reviewdesk.store.load import ingest
+from reviewdesk.store.repair import back_up, copy_into, is_in_use
 from reviewdesk.store.schema import VERSION, bring_up, migrate
 
 SMALL = 256 << 20
@@ -225,9 +225,9 @@ def repair_desk(
         copy = repair.working_copy(desk, Path(beside))
         version = repair.stated_version(copy, VERSION)
         migrate(conn, part, at, copies=False)
-        found = repair.salvage(copy, conn, told, older=version < VERSION)
+        lost, behind = repair.salvage(copy, conn, told, older=version < VERSION)
         broken = repair.incomplete(conn)
-        lost = [*found.lost, *_give_up(conn, broken, target, replaced=replaced)]
+        lost += _give_up(conn, broken, target, replaced=replaced)
         repair.drop(conn, broken, ())
         with writing(conn):
             bring_up(conn, version, at)
@@ -248,7 +248,7 @@ def repair_desk(
             repair.drop(conn, broken, plans)
             events.rebuild(conn)
         lost += [f"re-run {plan}: is not as it was recorded, and is left out" for plan in plans]
-        if rows := [_label_row(event) for event in repair.standing_labels(found.behind)]:
+        if rows := [_label_row(event) for event in repair.standing_labels(behind)]:
             with whole_file(labels, replace=replaced, private=True) as out:
                 out.writelines(json.dumps(row).encode() + b"\n" for row in rows)
             lost.append(f"{labels}: {len(rows)} labels of these events; labels import takes them")

@@ -25,10 +25,10 @@ from reviewdesk.domain.records import (
     Truth,
     View,
 )
+from reviewdesk.domain.tags import checked_name
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError, UsageError
 from reviewdesk.file_output import is_desk
 from reviewdesk.store import events, queue, reviewers, runs, verdicts, verification
-from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     BUSY_SECONDS,
     connect,
@@ -41,7 +41,7 @@ from reviewdesk.store.connect import (
     writing,
 )
 from reviewdesk.store.queue import RunLabels
-from reviewdesk.store.reviewers import checked_name
+from reviewdesk.store.repair import back_up
 from reviewdesk.store.schema import is_current, migrate
 from reviewdesk.store.verification import CheckedCall, Verification
 
@@ -270,8 +270,9 @@ class Desk:
             runs.touch(self.conn, run.key, self.at())
 
     def remove(self, run: Run) -> None:
+        at = self.at()
         with writing(self.conn):
-            runs.remove(self.conn, run.key, self.at())
+            runs.set_removed(self.conn, run.key, at, at)
 
     def queue(self, run: Run, filter: str = "", order: str = "draw") -> "array[int]":  # noqa: A002
         return queues.keys(self, run, filter, order)

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.records import ProposedMap, Run
 from reviewdesk.errors import LabelsFileError, UsageError, reason
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
-from reviewdesk.store.backup import is_own_file
-from reviewdesk.store.connect import is_open_desk
+from reviewdesk.store.connect import is_open_desk, is_own_file
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

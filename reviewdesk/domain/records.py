@@ -65,7 +65,6 @@ class Run(Struct, frozen=True):
     whole: int = 0
     """The number of verdicts that the figures describe; an archive holds only some of them."""
     contents: int = 0
-    """The number of contents that were drawn."""
     by_verdict: bool = False
     """Whether an older version drew verdicts, which are then the ``contents``."""
 
@@ -95,7 +94,6 @@ class QueueRow(Struct, frozen=True):
     labelled_by_other: bool = False
     """Whether one other person labelled the item, whose label the reviewer may not see yet."""
     open_with: str = ""
-    """The other reviewer who has the item open, if any."""
     ours_band: Band | None = None
 
     @property
@@ -172,7 +170,6 @@ class Item(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     """The reviewer's own tags, in the order given."""
     other_tags: tuple[str, ...] = ()
-    """The tags of all other authors, without repeats."""
 
     @property
     def dimension(self) -> str | None:
@@ -240,7 +237,6 @@ class Progress(Struct, frozen=True):
     unsure: int
     disputed: int
     left: int = 0
-    """How many contents of the queue have no label."""
 
 
 class Metrics(Struct, frozen=True):
@@ -339,7 +335,6 @@ class Loaded(Struct, frozen=True):
     new: bool
     notes: tuple[str, ...] = ()
     unknown_ballots: int = 0
-    """The number of ballots whose answer was not understood."""
 
 
 LONGEST = 1 << 25

@@ -22,6 +22,7 @@ Finite = Annotated[float, _of("a finite number")] | None
 # JSON has one kind of number: 3.0 is as whole as 3.
 Count = Annotated[float, _of("a whole number, 0 or more", ge=0, multiple_of=1)] | None
 Ordinal = Annotated[float, _of("a whole number, 1 or more", ge=1, multiple_of=1)] | None
+Text = str | None
 Vote = Annotated[bool, _of("true, false or null")] | None
 Name = Annotated[str, _of("a text of 1 to 200 characters", min_length=1, max_length=200)]
 Quorum = (
@@ -47,16 +48,16 @@ class ProducerModel(Canonical):
     """The program that wrote the report."""
 
     name: str
-    version: str | None = None
-    format: str | None = None
-    run_id: str | None = None
+    version: Text = None
+    format: Text = None
+    run_id: Text = None
 
 
 class Generator(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The model that wrote the response under review."""
 
-    model: str | None = None
-    vendor: str | None = None
+    model: Text = None
+    vendor: Text = None
 
 
 class PolicyModel(Canonical):
@@ -73,13 +74,13 @@ class CaseModel(Canonical):
     """The test a verdict belongs to."""
 
     test: Annotated[str, _of("a text that is not empty", min_length=1)]
-    suite: str | None = None
-    name: str | None = None
-    target: str | None = None
+    suite: Text = None
+    name: Text = None
+    target: Text = None
     epoch: Ordinal = None
     tags: list[str] | UnsetType = UNSET
-    dimension: str | None = None
-    subject: str | None = None
+    dimension: Text = None
+    subject: Text = None
 
 
 class Agreement(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -101,7 +102,7 @@ class TrimModel(Canonical):
     dropped_low: list[str] | UnsetType = UNSET
     dropped_high: list[str] | UnsetType = UNSET
     degraded: bool | None = None
-    rule_version: str | None = None
+    rule_version: Text = None
 
 
 class CheckModel(Canonical):
@@ -109,33 +110,33 @@ class CheckModel(Canonical):
 
     name: str
     pass_: Vote = field(name="pass")
-    reason: str | None = None
+    reason: Text = None
 
 
 class HumanModel(Canonical):
     """A reviewer's label that the file already has."""
 
     label: Literal["pass", "fail", "unsure"]
-    by: str | None = None
-    at: str | None = None
-    note: str | None = None
+    by: Text = None
+    at: Text = None
+    note: Text = None
 
 
 class ProvenanceModel(Canonical):
     """How a verdict came about."""
 
-    pointer: str | None = None
-    panel_hash: str | None = None
-    committed_at: str | None = None
-    run_id: str | None = None
-    commit: str | None = None
+    pointer: Text = None
+    panel_hash: Text = None
+    committed_at: Text = None
+    run_id: Text = None
+    commit: Text = None
     unanimous: bool | None = None
 
 
 class ErrorModel(Canonical, kw_only=True):
     """Why a juror gave no answer."""
 
-    type: str | None = None
+    type: Text = None
     message: str
 
 
@@ -144,19 +145,19 @@ class JurorModel(Canonical):
 
     id: Name
     kind: Literal["llm", "reward_model", "human", "code"] | UnsetType = UNSET
-    model: str | None = None
-    vendor: str | None = None
-    role: str | None = None
+    model: Text = None
+    vendor: Text = None
+    role: Text = None
     score: Unit = None
     raw_score: Finite = None
     scale: (
         Annotated[list[float], _of("a list of two finite numbers", min_length=2, max_length=2)]
         | None
     ) = None
-    label: str | None = None
+    label: Text = None
     pass_: Vote | UnsetType = field(name="pass", default=UNSET)
     confidence: Unit = None
-    reason: str | None = None
+    reason: Text = None
     weight: Positive | None = None
     error: ErrorModel | None = None
     trimmed: Literal["low", "high"] | None = None
@@ -164,12 +165,12 @@ class JurorModel(Canonical):
     tokens_in: Count = None
     tokens_out: Count = None
     cost_usd: Amount = None
-    at: str | None = None
-    raw: str | None = None
+    at: Text = None
+    raw: Text = None
     meta: dict[str, Any] | UnsetType = UNSET
     status: Status = None
     temperature: Finite = None
-    prompt_sha256: str | None = None
+    prompt_sha256: Text = None
     samples: list[dict[str, Any]] | None = None
     round: Ordinal = None
     not_applied: list[str] | None = None
@@ -187,24 +188,24 @@ class VerdictModel(Canonical, kw_only=True):
 
     id: Annotated[str, _of("a text of 1 to 500 characters", min_length=1, max_length=500)]
     case: CaseModel
-    input: str | None = None
-    output: str | None = None
-    alternative: str | None = None
+    input: Text = None
+    output: Text = None
+    alternative: Text = None
     reference: Annotated[str, _of("a text or a list of texts")] | list[str] | None = None
-    rubric: str | None = None
+    rubric: Text = None
     generator: Generator | None = None
     threshold: Unit = None
     quorum: Quorum = None
     strategy: Strategy = None
     decision: Literal["pass", "fail", "inconclusive", "error"] | None = None
-    label: str | None = None
+    label: Text = None
     score: Unit = None
     agreement: Agreement | None = None
     band: Literal["high", "medium", "low"] | None = None
     escalate_for_review: bool | UnsetType = UNSET
     escalation_reasons: list[str] | UnsetType = UNSET
     same_family: bool | None = None
-    bias_warning: str | None = None
+    bias_warning: Text = None
     trim: TrimModel | None = None
     checks: list[CheckModel] | UnsetType = UNSET
     jurors: list[Annotated[JurorModel, Meta(extra_json_schema=_FAILED)]]
@@ -229,7 +230,6 @@ def verdict_model(text: bytes | str) -> VerdictModel:
 json_of = Encoder().encode
 """Returns the JSON of a verdict as a desk stores it."""
 Written = tuple[VerdictModel, bytes]
-"""A verdict, and its JSON as a desk stores it."""
 
 
 class HeaderModel(Canonical):
@@ -237,8 +237,8 @@ class HeaderModel(Canonical):
 
     schema_: Literal["reviewdesk.report/1"] = field(name="schema")
     report_id: Name = ""
-    title: str | None = None
-    created_at: str | None = None
+    title: Text = None
+    created_at: Text = None
     producer: ProducerModel | None = None
     defaults: PolicyModel | None = None
     generator: Generator | None = None

@@ -7,11 +7,8 @@ only hide something.
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-
-TAB = "    "
-NEWLINE_MARK = "⏎"
 
 _SUSPECT = (
     "[^\n -~\u00a0-\u00ac\u00ae-\u034e\u0350-\u0377\u0400-\u052f\u0620-\u064a\u0904-\u0939"
@@ -41,10 +38,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 _ZWNJ = "\u200c"
 _ZWJ = "\u200d"
-_TEXT_STYLE = "\ufe0e"
 _EMOJI_STYLE = "\ufe0f"
-_VIRAMA = 9
-"""Unicode's combining class of the virama, after which a joiner changes how letters are drawn."""
 
 _JOINING = (
     (0x0600, 0x08FF),  # Arabic, Syriac, Thaana, N'Ko and their supplements
@@ -73,7 +67,7 @@ def show(text: str, limit: int = 20_000) -> str:
 
 def show_line(text: str, limit: int = 500) -> str:
     """Return the text as ``show`` does, but on one line: a line break becomes ``⏎``."""
-    return show(text, limit).replace("\n", NEWLINE_MARK)
+    return show(text, limit).replace("\n", "⏎")
 
 
 def without_formula(text: str) -> str:
@@ -97,7 +91,14 @@ def _cap_run(run: str, instead: Callable[[str], str]) -> str:
     count = 0
     beyond = ""
     for char in run:
-        count = count + 1 if _is_mark(char) else 0
+        # A mark is drawn on the character before it, or joins the next one to it.
+        marks = (
+            unicodedata.category(char)[0] == "M"
+            or char in (_ZWNJ, _ZWJ)
+            or "\u1160" <= char <= "\u11ff"
+            or "\ud7b0" <= char <= "\ud7ff"
+        )
+        count = count + 1 if marks else 0
         if count > MOST_MARKS:
             beyond += char
             continue
@@ -106,16 +107,6 @@ def _cap_run(run: str, instead: Callable[[str], str]) -> str:
             beyond = ""
         kept.append(char)
     return "".join(kept) + (instead(beyond) if beyond else "")
-
-
-def _is_mark(char: str) -> bool:
-    """Return True if a character is drawn on the one before it, or joins the next one to it."""
-    return (
-        unicodedata.category(char)[0] == "M"
-        or char in (_ZWNJ, _ZWJ)
-        or "\u1160" <= char <= "\u11ff"
-        or "\ud7b0" <= char <= "\ud7ff"
-    )
 
 
 def hidden_count(text: str) -> int:
@@ -143,7 +134,7 @@ def _is_suspect(text: str) -> bool:
 def _replacement(text: str, at: int) -> str:
     char = text[at]
     if char == "\t":
-        return TAB
+        return "    "
     if char in (_ZWNJ, _ZWJ):
         return char if _joins(text, at) else _code_point(char)
     if _is_selector(char):
@@ -183,7 +174,8 @@ def _joins(text: str, at: int) -> bool:
         return False
     if _in_joining_script(before):
         joined = after and _in_joining_script(after)
-        return unicodedata.combining(before) == _VIRAMA or bool(joined)
+        # After a virama a joiner changes how letters are drawn.
+        return unicodedata.combining(before) == 9 or bool(joined)
     if text[at] == _ZWNJ or not after or not _is_pictograph(after):
         return False
     if before == _EMOJI_STYLE:
@@ -197,7 +189,7 @@ def _selects(text: str, at: int) -> bool:
     before = text[at - 1 : at]
     if not before:
         return False
-    if char in (_TEXT_STYLE, _EMOJI_STYLE):
+    if char in ("\ufe0e", _EMOJI_STYLE):
         return before in "#*0123456789‼⁉〰〽" or _is_pictograph(before)
     if char in "\u180b\u180c\u180d\u180f":
         return "\u1820" <= before <= "\u18aa"
@@ -213,3 +205,60 @@ def _in_joining_script(char: str) -> bool:
 
 def _is_pictograph(char: str) -> bool:
     return char > "\x7f" and unicodedata.category(char) in ("So", "Sm", "Sk")
+
+
+SHOWN = 4
+"""The fewest characters of a key that are hidden beside a mask; fewer reveal nothing."""
+
+LONG_PART = 12
+"""The fewest characters of a key that are hidden without a mask; fewer may be a word."""
+
+_MASK = re.compile(
+    r" ?(?:[*•●∗·.…█▒xX#_-]{2,}|[*•●…]|\\{1,8}u20(?:26|22)|&(?:hellip|bull);"
+    r"|[\[<(](?:redacted|masked|hidden|key|\.{3})[\])>])+ ?",
+    re.IGNORECASE,
+)
+
+
+class MaskedKeys:
+    """Replaces long parts of keys, and masks together with the parts of keys next to them."""
+
+    __slots__ = ("_chars", "_long", "_longest", "_parts", "_run")
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        known = [key.lower() for key in keys]
+        self._chars = frozenset("".join(known))
+        self._longest = max(map(len, known), default=0)
+        self._parts = {part for key in known for part in _parts(key, SHOWN)}
+        self._long = {part for key in known for part in _parts(key, LONG_PART)}
+        chars = re.escape("".join(sorted(self._chars)))
+        self._run = re.compile(f"[{chars}]{{{LONG_PART},}}" if chars else "(?!)", re.IGNORECASE)
+
+    def without(self, text: str, hidden: str) -> str:
+        """Return the text with each long part of a key, mask, and part beside a mask replaced."""
+        text = self._run.sub(lambda run: hidden if self._is_part(run[0]) else run[0], text)
+        low = text.lower()
+        if not self._parts or len(low) != len(text):
+            return text
+        parts = []
+        done = 0
+        for mask in _MASK.finditer(low):
+            first, last = mask.span()
+            least = max(done, first - self._longest)
+            while first > least and low[first - 1] in self._chars:
+                first -= 1
+            most = min(len(low), last + self._longest)
+            while last < most and low[last] in self._chars:
+                last += 1
+            spans = range(first, last - SHOWN + 1)
+            if any(low[at : at + SHOWN] in self._parts for at in spans):
+                parts += [text[done:first], hidden]
+                done = last
+        return "".join([*parts, text[done:]])
+
+    def _is_part(self, run: str) -> bool:
+        return any(part in self._long for part in _parts(run.lower(), LONG_PART))
+
+
+def _parts(text: str, size: int) -> Iterator[str]:
+    return (text[at : at + size] for at in range(len(text) - size + 1))

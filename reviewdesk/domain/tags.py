@@ -10,7 +10,6 @@ from reviewdesk.errors import UsageError
 
 LONGEST = 40
 DIGITS = 9
-"""How many tags have a digit."""
 USUAL = (
     "unsupported-claim", "wrong-fact", "incomplete", "ignored-instruction", "wrong-policy",
     "unsafe",
@@ -70,17 +69,25 @@ def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 _LONGEST_NAME = 60
+_MOST_CHARACTERS = 1_000
+
+
+def checked_name(name: str, place: str = "") -> str:
+    """Return a reviewer's name in one spelling, or raise UsageError if it cannot be one."""
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
+    if not name:
+        raise UsageError(f"{place}a reviewer's name is blank", "Use another name.")
+    if name.startswith("@"):
+        raise UsageError(f"{place}{name}: no reviewer's name begins with @", "Use another name.")
+    if len(name) > _MOST_CHARACTERS:
+        problem = f"{place}a reviewer's name has {len(name):,} characters"
+        raise UsageError(problem, f"Use at most {_MOST_CHARACTERS:,}.")
+    return name
 
 
 def reviewer_name(typed: str) -> str:
-    """Return a reviewer's name as typed, stripped; raise UsageError if it cannot be one."""
-    name = " ".join(typed.split())
-    if not name:
-        raise UsageError("no name was typed", "It is shown with every label that you give.")
-    if name.startswith("@"):
-        raise UsageError(
-            f"{show_line(name, 80)}: no reviewer's name begins with @", "Leave it out."
-        )
+    """Return a name typed by a visitor, which is short and plain; UsageError for another one."""
+    name = checked_name(typed)
     if len(name) > _LONGEST_NAME or show_line(name, _LONGEST_NAME + 1) != name:
         raise UsageError(f"a name has up to {_LONGEST_NAME} plain characters", "Type it again.")
     return name

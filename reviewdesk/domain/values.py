@@ -243,7 +243,6 @@ class LabelRules(Struct, frozen=True):
     fallback: str = UNCLEAR
     """The label of a panel whose count gives no label."""
     aggregate: Aggregate | None = None
-    """A custom rule that counts in place of the strategy."""
     share: float | str | None = None
     """The share of the committed jurors that a supermajority needs; 2/3 if ``None``."""
     labels: Sequence[str] = ()
@@ -373,7 +372,6 @@ LABEL_RULES = (
     Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.WEIGHTED_VOTE, Strategy.FIRST_DISAGREEMENT,
     Strategy.SUPERMAJORITY,
 )  # fmt: skip
-"""The strategies that can count labels."""
 
 
 def label_decision(label: str | None) -> Decision | None:

@@ -31,7 +31,6 @@ from reviewdesk.domain.values import (
 from reviewdesk.errors import UsageError
 
 Free = Mapping[str, Any]
-"""An object whose keys the format leaves open."""
 CanonicalVerdict = dict[str, Any]
 """What a panel decided about one item; ``VerdictModel`` has its keys."""
 CanonicalBallot = dict[str, Any]
@@ -137,7 +136,6 @@ class Policy(Struct, frozen=True):
     supermajority: float | str | None = None
     """The share that a supermajority needs, 2/3 if ``None``."""
     counting: LabelRules | None = None
-    """The labels that a panel declares and how it counts them."""
     min_answered: float | str | None = None
     """How many jurors must answer, a count or "k/n" of the seats; fewer give an error."""
 
@@ -284,8 +282,21 @@ def verdict_from_body(
     A policy value comes from the verdict, else from the report's ``defaults``, else from what the
     user ``filled`` in; a verdict's ``regime`` comes before the strategy of ``defaults``.
     """
-    stated_policy = _stated_policy(body, defaults)
-    policy = stated_policy if filled is None else stated_policy.over(filled)
+    policy = Policy.from_body(body)
+    if own_rules := own_facts(body):
+        median = own_rules.get("failed_jurors") == Strategy.MEDIAN
+        policy = replace(
+            policy,
+            failed_jurors=Strategy.MEDIAN if median else None,
+            supermajority=_valid(values.supermajority, own_rules.get("supermajority")),
+            counting=stated_rules(own_rules),
+            min_answered=_valid(values.min_answered, own_rules.get("min_answered")),
+        )
+    stated = policy.over(defaults)
+    by_regime = BY_REGIME.get(body.get("regime") or "")
+    if by_regime and not body.get("strategy") and stated.strategy not in {None, by_regime}:
+        stated = replace(stated, strategy=None)
+    policy = stated if filled is None else stated.over(filled)
     own = generator_of(body)
     decision = body.get("decision")
     band = body.get("band")
@@ -308,7 +319,7 @@ def verdict_from_body(
         bias_warning=body.get("bias_warning") or None,
         trim=stated_trim(body),
         regime=body.get("regime"),
-        set_by_you=policy.beyond(stated_policy),
+        set_by_you=policy.beyond(stated),
     )
 
 
@@ -328,24 +339,6 @@ def generator_of(stated: Mapping[str, Any]) -> Generator:
     """Return the generator that a report's header or a verdict states."""
     found = stated.get("generator") or {}
     return Generator(found.get("model"), found.get("vendor"))
-
-
-def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
-    policy = Policy.from_body(body)
-    if stated := own_facts(body):
-        median = stated.get("failed_jurors") == Strategy.MEDIAN
-        policy = replace(
-            policy,
-            failed_jurors=Strategy.MEDIAN if median else None,
-            supermajority=_valid(values.supermajority, stated.get("supermajority")),
-            counting=stated_rules(stated),
-            min_answered=_valid(values.min_answered, stated.get("min_answered")),
-        )
-    policy = policy.over(defaults)
-    by_regime = BY_REGIME.get(body.get("regime") or "")
-    if by_regime is None or body.get("strategy") or policy.strategy in {None, by_regime}:
-        return policy
-    return replace(policy, strategy=None)
 
 
 def _valid(read: Callable[[str, object], Any], stated: object) -> Any:

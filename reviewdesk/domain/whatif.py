@@ -1,16 +1,10 @@
 """Other rules that could have decided a panel, and the result of each.
 
-``flipped`` counts verdicts that change from pass to fail or the reverse, against the decision as it
-stands (the report's, else ours).
-``inconclusive`` are decided neither way; ``undecided`` of these lack a threshold, a quorum, a score
-or a vote. ``pass_rate`` is passes / (passes + fails).
-
-``accuracy``, ``brier`` and ``ece`` are computed over the ``n_labelled`` verdicts that have a pass
-or fail label and that the policy decides, weighted like the headline of the calibration page. The
-confidence is the policy's value for a pass, and one minus it for a fail. A majority has confidence
-1 either way; other rules on votes take the mean of the scores, or, if a verdict that they decide
-has no score, the share of votes for the decision throughout. No policy here reads labels: panels
-with labels alone stay undecided.
+The figures are over the ``n_labelled`` verdicts that have a pass or fail label and that the policy
+decides, weighted like the headline of the calibration page. The confidence is the policy's value
+for a pass, and one minus it for a fail; rules on votes take the mean of the scores or, if a verdict
+that they decide has no score, the share of votes for the decision throughout. Panels with labels
+alone stay undecided.
 """
 
 import math
@@ -102,11 +96,7 @@ class Variant(Struct, frozen=True):
 
 
 class PolicyCounts(Struct, frozen=True):
-    """The counts of one policy's decisions over some verdicts; the counts of two parts add up.
-
-    ``valued`` says that every decided verdict has a value, ``own`` that every verdict names the
-    policy itself.
-    """
+    """Counts of one policy's decisions; ``valued`` if all have a value, ``own`` if it is theirs."""
 
     variant: Variant = Variant()
     verdicts: int = 0
@@ -299,10 +289,7 @@ def results(
     labels: LabelledRows,
     known: Mapping[Variant, PolicyCounts] | None = None,
 ) -> tuple[Result, ...]:
-    """Return each variant's counts and figures; those of an archive's verdicts are ``known``.
-
-    The labels are weighted like the headline of the run's calibration page.
-    """
+    """Return each variant's counts and figures; those of an archive's verdicts are ``known``."""
     weight = np.array(labels.weighing.weights)
     if labels.weighing.design is not Design.WEIGHTED:
         weight = np.ones(len(weight))
@@ -357,8 +344,7 @@ def _decided(
 
 
 def _is_decided(decision: Small) -> Bools:
-    found: Bools = (decision == PASS) | (decision == FAIL)
-    return found
+    return np.asarray((decision == PASS) | (decision == FAIL))
 
 
 def is_own(columns: Columns, variant: Variant) -> bool:
@@ -424,10 +410,6 @@ def _results(panels: Panels, variant: Variant) -> tuple[list[float | None], list
     return values, [DECISION_OF[one] for one in decision.tolist()]
 
 
-MOST_TRIES = 400
-"""The maximum number of tries for one number of bought jurors; one that needs more is left out."""
-
-
 class Attack(Struct, frozen=True):
     """What ``bought`` jurors could force: the range of values, and other decisions."""
 
@@ -461,7 +443,7 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     found = []
     for size in range(1, len(usable) + 1):
         # 9 of 18 are too many already; the numbers for thousands of jurors take minutes.
-        if math.comb(len(usable), min(size, len(usable) - size, 9)) * len(offers) > MOST_TRIES:
+        if math.comb(len(usable), min(size, len(usable) - size, 9)) * len(offers) > 400:
             continue
         pairs = list(product(combinations(usable, size), offers))
         tries = columns.at(np.zeros(len(pairs), np.int64))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from threading import Lock
 
-from reviewdesk.domain.masked_keys import MaskedKeys
 from reviewdesk.domain.panel.juror import VENDORS, Juror
+from reviewdesk.domain.safetext import MaskedKeys
 from reviewdesk.live.wires.endpoints import Endpoint
 
 HIDDEN = "[key]"

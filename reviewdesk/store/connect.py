@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -105,17 +105,6 @@ def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
         table: sha256(text or b"").hexdigest()[:16]
         for table, text in zip(_HASHED, texts, strict=True)
     }
-
-
-@contextmanager
-def renewed(conn: sqlite3.Connection) -> Iterator[None]:
-    """Renew the hashes after a block, if they were right before it and all tables can be read."""
-    before = table_hashes(conn)
-    stated = lookup(conn, STATED) if before else None
-    yield
-    after = table_hashes(conn) if stated in {None, json.dumps(before)} else {}
-    if after and (after != before or not stated):
-        conn.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (HASHES, json.dumps(after)))
 
 
 BUSIEST = 60.0
@@ -225,12 +214,7 @@ BUSY_SECONDS = 15
 _RETRY = 0.0005, 0.002
 """The least and the most seconds between two attempts to take the write lock. SQLite's own waits
 grow to a tenth of a second, and all others overtake a writer that sleeps so long."""
-_STEPS = 100_000
-"""Steps of SQLite's machine between two looks at the clock."""
-_LONGEST_STEP = 0.05
-"""The most seconds that count between two looks: the rest was spent on the rows, or waiting."""
 _MOST_BYTES = 1 << 28
-"""The longest text or blob that is read or written."""
 PAGE_SIZE = 16384
 _HEADER_SIZE = 100
 
@@ -264,21 +248,20 @@ class ExplainedConnection(sqlite3.Connection):
     _busy = _last = 0.0
 
     def watch(self) -> None:
-        """Begin to stop statements that run for too long."""
 
         def too_long() -> bool:
             last = self._last
             self._last = monotonic()
-            self._busy += min(self._last - last, _LONGEST_STEP)
+            # The rest was spent on the rows, or waiting.
+            self._busy += min(self._last - last, 0.05)
             return self.ran_long()
 
-        self.set_progress_handler(too_long, _STEPS)
+        self.set_progress_handler(too_long, 100_000)
 
     def ran_long(self) -> bool:
         return self._busy > BUSIEST
 
     def refuse_changed(self) -> None:
-        """Raise DeskError if the file changed while it is read without its log."""
         if self.stamp is not None and self.stamp != _stamp(self.path):
             raise DeskError(
                 f"{self.path}: changed while it was read", "Close it and open it again."
@@ -401,6 +384,18 @@ def is_open_desk(path: Path) -> bool:
     return identity is not None and any(one.identity == identity for one in _open_desks)
 
 
+def is_own_file(desk: Path, path: Path) -> bool:
+    """Return True if the path names the desk file, or a file that SQLite keeps beside it."""
+    for name in ("", "-wal", "-shm", "-journal"):
+        own = desk.with_name(desk.name + name)
+        try:
+            if path.resolve() == own.resolve() or path.samefile(own):
+                return True
+        except OSError:
+            continue
+    return False
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return device and inode of a file without opening it, or ``None`` if it does not exist."""
     try:
@@ -480,8 +475,15 @@ def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]
     with explained(conn.path):
         _take_lock(conn)
         try:
-            with renewed(conn) if hashed else nullcontext():
-                yield
+            before = table_hashes(conn) if hashed else {}
+            stated = lookup(conn, STATED) if before else None
+            yield
+            # Only hashes that were right before are renewed, if all tables can be read.
+            right = hashed and stated in {None, json.dumps(before)}
+            after = table_hashes(conn) if right else {}
+            if after and (after != before or not stated):
+                put = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+                conn.execute(put, (HASHES, json.dumps(after)))
             conn.execute("COMMIT")
         except BaseException:
             if conn.in_transaction:

@@ -85,7 +85,6 @@ def append(conn: Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
 def changed_items(
     conn: Connection, desk: str, reviewer: str, entries: Sequence[NewEvent | ChainEvent]
 ) -> set[bytes]:
-    """Return the items whose state some events of a reviewer change."""
     found = {e.item for e in entries if e.kind in STANDING and e.item is not None}
     for entry in entries:
         if entry.target is not None:
@@ -186,7 +185,6 @@ def import_of(conn: Connection, reviewer: str, action: int) -> str | None:
 
 
 def batches(conn: Connection, reviewer: str, action: int) -> list[int]:
-    """Return the actions of the import that an action is part of."""
     query = f"""SELECT action FROM label_events {_OF_CHAIN} AND seq = action
                  AND json_extract(detail, '$.import') = ?3 ORDER BY seq"""
     return first_column(conn, query, (desk_id(conn), reviewer, import_of(conn, reviewer, action)))
@@ -266,7 +264,6 @@ def touched(
 def _items_of_action(
     conn: Connection, desk: str, reviewer: str, action: int, limit: int | None = None
 ) -> set[bytes]:
-    """Return the items of an action, of at most ``limit`` events."""
     rows = islice(_rows_of_action(conn, desk, reviewer, action), limit)
     return {row["item"] for row in rows if row["item"] is not None}
 
@@ -284,7 +281,6 @@ _BYTES = f"""SELECT v.key, {TENTATIVE} * t.tentative | {UNSEEN} * (NOT t.seen)
 
 COUNTER = """coalesce(json_extract(e.detail, '$.counter'),
                  (SELECT p.counter FROM event_places p WHERE p.key = e.key), 0)"""
-"""The counter of an event ``e``."""
 IN_ORDER = f"{COUNTER}, e.desk, e.reviewer, e.seq"
 """The order of events ``e`` that is the same on all desks; two desks may give one counter."""
 
@@ -340,10 +336,7 @@ def fill(conn: Connection) -> None:
 
 
 def follow(conn: Connection, items: Collection[bytes]) -> Mapping[int, int]:
-    """Bring the state of some items up to date with the log, inside the caller's transaction.
-
-    Return the bytes of the verdicts whose labels changed, by key.
-    """
+    """Bring the state of some items up to date with the log; return the changed bytes by key."""
     held = set[tuple[Any, ...]]()
     found = set[tuple[Any, ...]]()
     query = f"""SELECT 1, {_COLUMNS} FROM current_events WHERE item IN (*) UNION ALL
@@ -394,7 +387,6 @@ def _bytes_of(conn: Connection, items: Sequence[bytes]) -> dict[int, int]:
 
 
 def marks(conn: Connection, first: int, size: int) -> bytearray:
-    """Return the bytes of verdicts with consecutive keys."""
     found = bytearray(size)
     query = "SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?"
     for window, held in conn.execute(query, (first // WINDOW, (first + size) // WINDOW)):

@@ -46,7 +46,6 @@ _COLUMNS = {
     **{name: ("d", NUMBER.format(name)) for name in ("score", "stated_score", "confidence")},
     **{name: ("i", name) for name in ("passes", "answered", "stratum", "rank")},
 }
-"""The columns read of labelled verdicts: the type code and the SQL of each."""
 
 
 def label_columns(conn: Connection, first: int, held: bytes | bytearray) -> "dict[str, array[Any]]":
@@ -208,14 +207,9 @@ def guesses(conn: Connection, run: int, figure: str) -> dict[int, float]:
     return {h: round(mean, 6) for h, mean in conn.execute(query, (run,))}
 
 
-_PANELS = 200
-"""Panels sampled for juror names, spread over the run, as panels of one run are much alike."""
-
-
 def labelled_bodies(
     conn: Connection, run: int
 ) -> Iterator[tuple[int, str, Decision | None, Truth]]:
-    """Yield key, body, decision and truth of a run's verdicts with a pass or fail label."""
     query = """SELECT v.key, b.body, v.decision, t.truth FROM truths t
                CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
                JOIN bodies b ON b.verdict = v.key
@@ -251,7 +245,6 @@ def stating_trims(conn: Connection, keys: list[int]) -> dict[int, str]:
 
 
 def juror_models(conn: Connection, keys: list[int]) -> dict[tuple[int, int], str | None]:
-    """Return the model named on each ballot of the given verdicts, by verdict key and seat."""
     rows = in_pages(conn, "SELECT verdict, seat, model FROM ballots WHERE verdict IN (*)", keys)
     return {(verdict, seat): model for verdict, seat, model in rows}
 
@@ -300,7 +293,7 @@ def juror_names(conn: Connection, run: int) -> list[str | None]:
     """Return the ids and models of jurors from a sample of a run's panels."""
     first = first_key(conn, run)
     count = reach(conn, run)[1]
-    step = max(1, count // _PANELS)
+    step = max(1, count // 200)
     query = """WITH RECURSIVE sample(key) AS
                    (SELECT ? UNION ALL SELECT key + ? FROM sample WHERE key + ? < ?)
                SELECT DISTINCT j.juror, j.model FROM sample s JOIN ballots j ON j.verdict = s.key"""
@@ -308,7 +301,6 @@ def juror_names(conn: Connection, run: int) -> list[str | None]:
 
 
 def costs(conn: Connection, keys: Sequence[int]) -> dict[str, float]:
-    """Return the mean cost in US dollars of a ballot of each juror, over some verdicts."""
     query = """SELECT json_extract(j.value, '$.id'), avg(json_extract(j.value, '$.cost_usd'))
                FROM bodies b, json_each(b.body, '$.jurors') j
                WHERE b.verdict IN (SELECT value FROM json_each(?))

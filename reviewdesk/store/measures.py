@@ -22,8 +22,6 @@ SHOWN = "run IN (SELECT key FROM runs)"
 _NAMES = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
 _ALPHAS = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
-_TOGETHER = 64
-"""Windows whose ballots are processed together: some ten thousands of verdicts."""
 _ROUNDING = 1e-9
 """Figures this close are the same: the last digits of sums depend on the machine."""
 
@@ -53,7 +51,8 @@ def figures(conn: Connection, run: int, reader: "WindowReader") -> RunMeasures:
 
 def _blocks(conn: Connection, run: int, *names: str) -> Iterator[PackedRun]:
     every = windows(conn, run, names)
-    while some := [columns for _, columns in islice(every, _TOGETHER)]:
+    # As many windows as have some ten thousands of verdicts.
+    while some := [columns for _, columns in islice(every, 64)]:
         joined = {name: b"".join([columns[name] for columns in some]) for name in names}
         yield PackedRun(joined, (), ())
 

@@ -41,10 +41,7 @@ class DecidedKeys(Struct, frozen=True):
 
 
 class RunLabels:
-    """A run's labels as one byte for each verdict, and what one reviewer deferred.
-
-    Only labels that changed are read again.
-    """
+    """A run's labels as one byte for each verdict, and what one reviewer deferred."""
 
     def __init__(self, conn: Connection, run: Run, reviewer: str) -> None:
         """Read all labels of a run."""
@@ -138,7 +135,9 @@ class RunLabels:
                 self._members = members(keys, self._first, len(self._marks), self._contents)
             apart = [key - self._first for key in waiting]
             left = sum(self._members[at] for at in apart if self._marks[at])
-            left += count_open(self._members, self._marks)
+            # A member is a byte that is 1; one without a label has a mark that is 0.
+            unmarked = int.from_bytes(self._marks.translate(_OPEN))
+            left += (int.from_bytes(self._members) & unmarked).bit_count()
         return Progress(
             verdicts=run.contents,
             labelled=labelled,
@@ -199,15 +198,8 @@ class RunLabels:
 _OPEN = bytes([1]) + bytes(255)
 
 
-def count_open(members: bytes | bytearray, marks: bytes | bytearray) -> int:
-    """Count the members without a label: each is a byte that is 1, and a mark that is 0."""
-    both = int.from_bytes(members) & int.from_bytes(marks.translate(_OPEN))
-    return both.bit_count()
-
-
 DEFERRED = """SELECT item FROM current_events
               WHERE slot = 'defer' AND label IS NULL AND author = ?"""
-"""Query for the items that a reviewer deferred and has not labelled since."""
 
 
 def marks(conn: Connection, items: Sequence[bytes]) -> dict[bytes, Truth]:
@@ -222,10 +214,7 @@ def _queue_rows(
     reviewer: str,
     withheld: Withheld,
 ) -> tuple[list[QueueRow], dict[bytes, dict[str, str]]]:
-    """Return the queue rows of stored verdicts, and the notes by item and author.
-
-    The log may have events about ``items`` alone. Rows leave out what is ``withheld``.
-    """
+    """Return the queue rows of stored verdicts, and the notes by item and author."""
     truths = marks(conn, items)
     own: dict[str, set[bytes]] = {"defer": set(), "mark": set()}
     noted: dict[bytes, dict[str, str]] = {}
@@ -286,15 +275,12 @@ def rows(
     return _queue_rows(conn, kept, items, reviewer, withheld)[0]
 
 
-_BATCH = 512
-"""How many rows are fetched at once."""
 NONE = 9e999
 """The value that stands for a missing number, as SQLite has no NaN: no verdict holds infinity."""
 NUMBER = "ifnull({}, 9e999)"
 
 
 def code(name: str) -> str:
-    """Return SQL for the code of a word in a column."""
     cases = " ".join(f"WHEN '{word}' THEN {code}" for code, word in enumerate(CODES[name]))
     return f"CASE {name} {cases} ELSE -1 END"
 
@@ -363,7 +349,7 @@ def filled(made: "list[array[float]]", rows: Cursor) -> "list[array[float]]":
     """Return columns with the values of rows written into them, in the order of both."""
     at = 0
     rows.row_factory = None
-    while batch := rows.fetchmany(_BATCH):
+    while batch := rows.fetchmany(512):
         end = at + len(batch)
         for column, values in zip(made, zip(*batch, strict=True), strict=True):
             column[at:end] = array(column.typecode, values)
@@ -372,7 +358,6 @@ def filled(made: "list[array[float]]", rows: Cursor) -> "list[array[float]]":
 
 
 def _swing(conn: Connection, of: RunKeys) -> "array[float]":
-    """Return the range of each item's mean scores over two or more runs."""
     made = array(TYPES["swing"], [NONE]) * of.size
     query = """WITH loaded AS (SELECT key FROM runs WHERE removed_at IS NULL),
                     shared AS (SELECT DISTINCT m.item FROM loaded r CROSS JOIN verdicts o

@@ -1,4 +1,4 @@
-"""Copy the readable rows of a damaged desk file into a new desk, and people's work into a copy.
+"""Back up a desk file; copy what is readable of a damaged one, or people's work, into a new desk.
 
 SQLite reads a copy of the file whose header was mended. Rows are read from both ends of a table up
 to the damage, and the log from each of its pages, so that it needs no sound tree. An event counts
@@ -16,14 +16,22 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from sqlite3 import Connection
+from time import sleep
 from typing import Any
 
-from msgspec import Struct
-
 from reviewdesk.domain.records import event_hash
-from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
+from reviewdesk.file_output import whole_path
 from reviewdesk.store import connect
-from reviewdesk.store.connect import APPLICATION_ID, explained, first_column, lookup, value
+from reviewdesk.store.connect import (
+    APPLICATION_ID,
+    explained,
+    first_column,
+    is_busy,
+    is_own_file,
+    lookup,
+    value,
+)  # fmt: skip
 
 UNREADABLE = (sqlite3.Error, MemoryError, UnicodeError)
 """The errors of reading a damaged file: a damaged length may ask for more memory than there is, and
@@ -40,17 +48,8 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,),
 }  # fmt: skip
 _BATCH = 500
-_LEAF = 13
-"""The first byte of a page that holds rows of a table."""
 
 Row = tuple[Any, ...]
-
-
-class Salvaged(Struct, frozen=True):
-    """What was lost, in sentences, and the events beyond the end of their chain, in its order."""
-
-    lost: list[str]
-    behind: list[Mapping[str, Any]]
 
 
 def working_copy(desk: Path, folder: Path) -> Path:
@@ -199,11 +198,7 @@ def _readable(
 
 
 def scan_events(copy: Path, columns: Sequence[str], told: Told) -> list[dict[str, Any]]:
-    """Return the events with a correct hash on the pages of a file, in the order of keys.
-
-    SQLite reads each page of rows as if it were all of the log, whose ``columns`` begin with the
-    key.
-    """
+    """Return the events with a correct hash on the pages of a file, in the order of keys."""
     size = connect.PAGE_SIZE
     with closing(sqlite3.connect(":memory:")) as made:
         made.execute(f"PRAGMA page_size={size}")
@@ -215,7 +210,8 @@ def scan_events(copy: Path, columns: Sequence[str], told: Told) -> list[dict[str
         leaves = [
             number
             for number in range(2, pages + 1)
-            if file.seek((number - 1) * size) >= 0 and file.read(1) == bytes([_LEAF])
+            # A page that holds rows of a table begins with this byte.
+            if file.seek((number - 1) * size) >= 0 and file.read(1) == bytes([13])
         ]
         first[28:32] = pages.to_bytes(4)
         file.seek(0)
@@ -293,8 +289,13 @@ def standing_labels(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     ]
 
 
-def salvage(copy: Path, target: Connection, told: Told, *, older: bool) -> Salvaged:
-    """Copy the readable rows of a working copy into an empty desk; an older one lacks tables."""
+def salvage(
+    copy: Path, target: Connection, told: Told, *, older: bool
+) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """Copy the readable rows of a working copy into an empty desk; an older one lacks tables.
+
+    Return what was lost, in sentences, and the events beyond the end of their chain, in its order.
+    """
     target.execute("PRAGMA foreign_keys=OFF")
     written: object = None
     with reading_copy(copy) as source:
@@ -340,11 +341,10 @@ def salvage(copy: Path, target: Connection, told: Told, *, older: bool) -> Salva
             else:
                 target.execute(f"DELETE FROM {table} WHERE plan = ?", (plan,))
         target.execute("COMMIT")
-    return Salvaged(lost, behind)
+    return lost, behind
 
 
 def incomplete(target: Connection) -> list[int]:
-    """Return the runs of which not every verdict and body is there."""
     query = """SELECT r.key FROM runs r WHERE r.verdicts IS NOT (
                  SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
                  WHERE v.run = r.key)"""
@@ -352,7 +352,6 @@ def incomplete(target: Connection) -> list[int]:
 
 
 def bodies_of(target: Connection, run: int) -> list[str]:
-    """Return the readable verdicts of a run, whose keys follow each other, as they are stored."""
     query = """SELECT body FROM bodies
                WHERE verdict BETWEEN (SELECT min(key) FROM verdicts WHERE run = ?1)
                                  AND (SELECT max(key) FROM verdicts WHERE run = ?1)
@@ -384,3 +383,88 @@ def copy_made(source: Connection, target: Connection, told: Told) -> None:
         target.execute("COMMIT")
         done += len(some)
         told(0.5, done)
+
+
+def back_up(
+    conn: Connection,
+    desk: Path,
+    target: Path,
+    *,
+    replace: bool = False,
+    go_on: Callable[[], bool] = lambda: True,
+) -> None:
+    """Copy the whole desk with its log to a file, which is checked before it gets its name.
+
+    The owner, or a group that may write the desk, may read it. Raise Cancelled once ``go_on``
+    returns False, and DeskError if the target exists, has no folder, or the copy is damaged.
+    """
+    if is_own_file(desk, target):
+        raise DeskError(f"{target}: is the desk itself", "Name a new file.")
+    if not replace and os.path.lexists(target):
+        raise DeskError(f"{target}: already exists", "Name a new file.")
+    if not target.parent.is_dir():
+        raise DeskError(f"{target}: there is no such folder", "Name a file in an existing folder.")
+    with explained(target), whole_path(target, replace=replace, of_desk=True) as part:
+        copy = sqlite3.connect(part)
+        try:
+            _copy_pages(conn, copy, go_on)
+            copy.set_progress_handler(lambda: not go_on(), 100_000)
+            found = copy.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.OperationalError:
+            if not go_on():
+                raise Cancelled(_STOPPED) from None
+            raise
+        finally:
+            copy.close()
+        if found != "ok":
+            raise DeskError(f"{target}: the copy is damaged: {found}", "Run desk verify.")
+        if desk.stat().st_mode & 0o020:
+            part.chmod(0o660)
+
+
+_STOPPED = "the backup was stopped; nothing of it is left"
+
+
+def _copy_pages(conn: Connection, copy: Connection, go_on: Callable[[], bool]) -> None:
+    """Copy a megabyte at a time.
+
+    With a write-ahead log the copy shows one state, and writers never wait for it. Without one, it
+    starts again after each write, and writers wait for the length of a step.
+    """
+
+    def between(*_: int) -> None:
+        if not go_on():
+            raise Cancelled(_STOPPED)
+        sleep(0.001)
+
+    # The whole file is flushed to the disk before it gets its name.
+    copy.execute("PRAGMA synchronous=OFF")
+    logged = not conn.in_transaction and conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    if logged:
+        conn.execute("BEGIN")
+        conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    try:
+        conn.backup(copy, pages=64, progress=between)
+    finally:
+        if logged:
+            conn.execute("ROLLBACK")
+
+
+def copy_into(source: Connection, part: Path) -> None:
+    with closing(sqlite3.connect(part)) as copy:
+        source.backup(copy)
+
+
+def is_in_use(path: Path) -> bool:
+    """Return True if SQLite's locks on a desk show that another process has it open."""
+    if not path.exists():
+        return False
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as conn:
+        try:
+            # Every reader of a log shares a lock that this requests exclusively.
+            conn.execute("PRAGMA locking_mode=EXCLUSIVE")
+            conn.execute("BEGIN EXCLUSIVE")
+            conn.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            return is_busy(error)
+    return False

@@ -1,7 +1,6 @@
 """Each reviewer's settings, labels and open items, and the chains of other reviewers."""
 
 import json
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -15,7 +14,7 @@ from msgspec.structs import asdict
 
 from reviewdesk.domain.labels.chain import DESK, ChainProblem, checked
 from reviewdesk.domain.records import COLUMNS, ChainEvent, View
-from reviewdesk.errors import DeskError, UsageError
+from reviewdesk.errors import DeskError
 from reviewdesk.store.connect import (
     ExplainedConnection,
     connect_read_only,
@@ -30,21 +29,6 @@ from reviewdesk.store.connect import (
 from reviewdesk.store.events import IN_ORDER, NewEvent, append, changed_items, desk_id, follow
 from reviewdesk.store.schema import VERSION
 from reviewdesk.store.verification import refuse_harmful
-
-_LONGEST_NAME = 1_000
-
-
-def checked_name(name: str, place: str = "") -> str:
-    """Return a reviewer's name in one spelling, or raise UsageError if it cannot be one."""
-    name = unicodedata.normalize("NFC", " ".join(name.split()))
-    if not name:
-        raise UsageError(f"{place}a reviewer's name is blank", "Use another name.")
-    if name.startswith("@"):
-        raise UsageError(f"{place}{name}: no reviewer's name begins with @", "Use another name.")
-    if len(name) > _LONGEST_NAME:
-        problem = f"{place}a reviewer's name has {len(name):,} characters"
-        raise UsageError(problem, f"Use at most {_LONGEST_NAME:,}.")
-    return name
 
 
 def save_view(conn: Connection, run: int, reviewer: str, state: View) -> None:
@@ -121,7 +105,6 @@ def save_draft(conn: Connection, key: int, reviewer: str, text: str) -> None:
 
 
 def save_seen(conn: Connection, keys: Iterable[int], reviewer: str) -> None:
-    """Record that a reviewer has seen the panel's answers on these verdicts' contents."""
     conn.executemany(
         "INSERT OR IGNORE INTO seen SELECT ?, item FROM verdicts WHERE key = ?",
         [(reviewer, key) for key in keys],
@@ -161,7 +144,6 @@ def author_labels(conn: Connection, run: int) -> Iterator[tuple[int, str, str | 
 
 
 def disputed(conn: Connection, run: int) -> list[int]:
-    """Return the verdicts of a run whose labels differ, settled or not, in draw order."""
     query = """SELECT v.key FROM (SELECT item FROM current_events WHERE slot = 'label'
                                   GROUP BY item HAVING min(label) <> max(label)) d
                CROSS JOIN verdicts v ON v.item = d.item AND v.run = ? ORDER BY v.draw"""
@@ -190,23 +172,15 @@ def labellers(conn: Connection, run: int) -> list[tuple[str, int, str]]:
     return [(row[0], row[1], row[2]) for row in conn.execute(query, (run,))]
 
 
-def others_work(conn: Connection, reviewer: str) -> bool:
-    """Return True if anybody but a reviewer has a chain in the log; reads one row of each."""
-    found = lookup(
-        conn,
-        """WITH RECURSIVE chain (desk, reviewer) AS (
+_OTHERS_WORK = """WITH RECURSIVE chain (desk, reviewer) AS (
              SELECT * FROM (SELECT desk, reviewer FROM label_events
                             ORDER BY desk, reviewer LIMIT 1)
              UNION ALL
              SELECT n.desk, n.reviewer FROM chain c JOIN label_events n ON n.key = (
                SELECT key FROM label_events WHERE (desk, reviewer) > (c.desk, c.reviewer)
                ORDER BY desk, reviewer LIMIT 1))
-           SELECT 1 FROM chain WHERE reviewer NOT IN (?, ?) LIMIT 1""",
-        (reviewer, DESK),
-    )
-    return found is not None
-
-
+           SELECT 1 FROM chain WHERE reviewer NOT IN (?, ?) LIMIT 1"""
+"""Finds out if anybody else has a chain in the log; reads one row of each."""
 _FEW = """SELECT c.item, count(*) AS labels,
                  EXISTS (SELECT 1 FROM label_events r WHERE r.item = c.item
                            AND r.kind = 'reveal' AND r.reviewer = ?) AS revealed
@@ -229,7 +203,7 @@ def others_labels(
     few = f"GROUP BY c.item HAVING count(*) <= {int(most)}"
     if items is not None:
         rows = in_pages(conn, f"{_FEW} AND c.item IN (*) {few}", sorted(items), *who)
-    elif others_work(conn, reviewer):
+    elif lookup(conn, _OTHERS_WORK, (reviewer, DESK)):
         rows = conn.execute(f"{_FEW} {few}", who)
     for item, labels, revealed in rows:
         yield item, labels, bool(revealed)
@@ -259,7 +233,6 @@ LASTS = timedelta(minutes=10)
 def claim(
     conn: ExplainedConnection, reviewer: str, items: Collection[bytes], now: datetime
 ) -> frozenset[bytes]:
-    """Claim items, and give up all others; return those that the reviewer then holds."""
     with _quickly(conn):
         return claim_where(conn, reviewer, "item", items, now)
 
@@ -271,10 +244,7 @@ def claim_where(
     wanted: Collection[bytes] | Collection[int],
     now: datetime,
 ) -> frozenset[bytes]:
-    """Claim the items of verdicts, given by a column, and give up all others; return those claimed.
-
-    One statement claims, so only one of two reviewers gets an item.
-    """
+    """Claim the items of verdicts, given by a column, and give up all others; return them."""
     at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
     places = ", ".join("?" * len(wanted))
     items = f"SELECT DISTINCT item FROM verdicts WHERE {column} IN ({places})"
@@ -286,12 +256,8 @@ def claim_where(
     return frozenset(first_column(conn, query, (reviewer, until, *wanted)))
 
 
-def held(conn: Connection, reviewer: str) -> frozenset[bytes]:
-    return frozenset(first_column(conn, "SELECT item FROM claims WHERE reviewer = ?", (reviewer,)))
-
-
 def release(conn: ExplainedConnection, reviewer: str) -> None:
-    if held(conn, reviewer):
+    if lookup(conn, "SELECT 1 FROM claims WHERE reviewer = ?", (reviewer,)):
         with _quickly(conn):
             conn.execute("DELETE FROM claims WHERE reviewer = ?", (reviewer,))
 

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count, groupby
 from pathlib import PurePath
-from sqlite3 import Connection, Row
+from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.result import Breach, Flag
@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     from reviewdesk.domain.run.window import RunTally
 
 _BATCH = 500
-
-
-def to_run(row: Row) -> Run:
-    contents = row["contents"]
-    archive = row["archive"]
-    return record(
-        Run,
-        row,
-        notes=json.loads(row["notes"]),
-        header=json.loads(row["header"]),
-        whole=json.loads(archive)["counts"]["verdicts"] if archive else row["verdicts"],
-        contents=row["verdicts"] if contents is None else contents,
-        by_verdict=contents is None,
-    )
 
 
 def all_runs(conn: Connection) -> list[Run]:
@@ -157,13 +143,11 @@ def tallies(conn: Connection, run: int | None = None) -> "dict[int, DecisionCoun
 
 
 def archive_text(conn: Connection, key: int) -> str | None:
-    """Return the statistics of an archive as JSON; ``None`` for any other run."""
     found: str | None = value(conn, "SELECT archive FROM runs WHERE key = ?", (key,))
     return found
 
 
 def archive_stats(conn: Connection, key: int) -> "Stats | None":
-    """Return the statistics of an archive; ``None`` for any other run."""
     # Imported here because it loads numpy, which commands that only read do not need.
     from reviewdesk.domain.run.stats import Stats
 
@@ -215,7 +199,18 @@ def by_key(conn: Connection, key: int) -> Run:
 
 
 def _runs(conn: Connection, where: str, *values: Any) -> Iterator[Run]:
-    return map(to_run, conn.execute(f"SELECT * FROM runs WHERE {where}", values))
+    for row in conn.execute(f"SELECT * FROM runs WHERE {where}", values):
+        contents = row["contents"]
+        archive = row["archive"]
+        yield record(
+            Run,
+            row,
+            notes=json.loads(row["notes"]),
+            header=json.loads(row["header"]),
+            whole=json.loads(archive)["counts"]["verdicts"] if archive else row["verdicts"],
+            contents=row["verdicts"] if contents is None else contents,
+            by_verdict=contents is None,
+        )
 
 
 def options(conn: Connection, key: int) -> Any:
@@ -234,7 +229,6 @@ def was_drawn_by_verdict(conn: Connection, run_hash: str) -> bool:
 
 
 def count_decided(conn: Connection, key: int) -> None:
-    """Count the decided verdicts of each stratum anew, after they were derived again."""
     if by_key(conn, key).by_verdict:
         return
     rows = conn.execute(
@@ -261,17 +255,12 @@ def unique_name(conn: Connection, wanted: str, file: str) -> str:
 
 def touch(conn: Connection, run: int, at: str) -> None:
     """Make a run the one opened last, and restore it if it was removed."""
-    _set_removed(conn, run, None, at)
+    set_removed(conn, run, None, at)
     query = "UPDATE runs SET opened = (SELECT max(opened) + 1 FROM runs) WHERE key = ?"
     conn.execute(query, (run,))
 
 
-def remove(conn: Connection, run: int, at: str) -> None:
-    """Hide a run; its verdicts and all labels stay."""
-    _set_removed(conn, run, at, at)
-
-
-def _set_removed(conn: Connection, run: int, removed_at: str | None, at: str) -> None:
+def set_removed(conn: Connection, run: int, removed_at: str | None, at: str) -> None:
     """Hide or restore a run and record it, because figures over all runs omit removed ones."""
     query = "SELECT hash, removed_at FROM runs WHERE key = ?"
     run_hash, before = conn.execute(query, (run,)).fetchone()

@@ -13,7 +13,6 @@ from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.chain import COUNTED, DESK
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import events, reruns, runs
-from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     APPLICATION_ID,
     ExplainedConnection,
@@ -27,7 +26,6 @@ from reviewdesk.store.connect import (
 from reviewdesk.store.load import ingest
 
 VERSION = 25
-"""The number of the layout, which ``user_version`` states."""
 
 LAYOUT = """
 CREATE TABLE migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL);
@@ -374,6 +372,8 @@ def migrate(conn: ExplainedConnection, path: Path, at: str, *, copies: bool = Tr
         )
     refuse_read_only(conn, "and of an older reviewdesk, so it cannot be brought up to date")
     if version and copies:
+        from reviewdesk.store.repair import back_up
+
         back_up(conn, path, path.with_name(f"{path.name}.schema-{version}.backup"), replace=True)
     with writing(conn):
         drop_views(conn)

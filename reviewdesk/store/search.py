@@ -21,13 +21,8 @@ from reviewdesk.store.connect import lookup, value
 from reviewdesk.store.queue import DEFERRED, RunKeys
 from reviewdesk.store.verdicts import first_key
 
-TOKENIZER = "unicode61 remove_diacritics 2"
 COLUMNS = ("name", "rubric", "input", "output", "reasons")
-_OPEN_COLUMNS = COLUMNS[:-1]
-"""The columns that a blind session may search: not the reasons, which are the panel's."""
 BATCH = 200
-_MOST_CHARACTERS = 1_000_000
-"""A batch ends early at this many characters, so that the write lock is held only briefly."""
 
 IndexRow = tuple[Any, ...]
 _THEN = "so a search may be wrong; desk repair makes a desk whose index is built anew"
@@ -54,7 +49,8 @@ def prepare(conn: Connection, run: int, start: int) -> list[IndexRow]:
             texts = _texts(row["id"], row["test"], stored_body(row["body"]))
             found.append((row["key"], *texts))
             size += sum(map(len, texts))
-            if size > _MOST_CHARACTERS:
+            # So that the write lock is held only briefly.
+            if size > 1_000_000:
                 break
     return found
 
@@ -89,7 +85,8 @@ def find(
     sought = parse_search(text)
     kept = [one for one in notes(conn, run, withheld) if not blind or one[1] == reviewer]
     noted = _keys_by_note(sought, kept)
-    columns = _OPEN_COLUMNS if blind else COLUMNS
+    # The reasons are the panel's.
+    columns = COLUMNS[:-1] if blind else COLUMNS
     if not any(noted):
         return array("q", _matches(conn, run, sought, columns))
     found = [
@@ -158,7 +155,8 @@ def _keys_by_note(
     if not kept:
         return [set() for _ in sought]
     with closing(sqlite3.connect(":memory:")) as memory:
-        memory.execute(f"CREATE VIRTUAL TABLE notes USING fts5(text, tokenize='{TOKENIZER}')")
+        tokenizer = "unicode61 remove_diacritics 2"
+        memory.execute(f"CREATE VIRTUAL TABLE notes USING fts5(text, tokenize='{tokenizer}')")
         memory.executemany(
             "INSERT INTO notes (rowid, text) VALUES (?, ?)",
             [(place, spaced(text)) for place, (_, _, text) in enumerate(kept)],
@@ -171,7 +169,6 @@ def _keys_by_note(
 
 
 def problems(conn: Connection, told: CheckedCall) -> list[str]:
-    """Report whether the index differs from the bodies."""
     found = list[str]()
     # Read one state of the desk, as another process may index meanwhile; the end drops our table.
     conn.execute("BEGIN")
@@ -240,7 +237,6 @@ class FilterContext(Struct, frozen=True):
     span: RunKeys
     reviewer: str
     withheld: Withheld = NOT_WITHHELD
-    """The items whose labels, tags and notes by others are hidden."""
     memo: dict[str, Any] = field(default_factory=dict)
     """Facts of the run that were read before and cannot change."""
 

@@ -28,10 +28,7 @@ def origin(conn: Connection, key: int) -> dict[str, str]:
 
 
 def by_key(conn: Connection, key: int, *, body: bool = False) -> dict[str, Any]:
-    """Return the row of a verdict with facts of its run, and its ``body`` if wanted.
-
-    ``same_content`` counts its run's verdicts on its content. Raise NotFoundError without one.
-    """
+    """Return the row of a verdict with facts of its run; raise NotFoundError without one."""
     query = f"""SELECT v.*, r.hash AS run_hash
                       {", b.body, r.header, r.options, r.escalation_stated" * body},
                       (SELECT count(*) FROM verdicts o WHERE o.item = v.item AND o.run = v.run)
@@ -127,7 +124,6 @@ class Counterpart(Struct, frozen=True):
 
 
 def counterparts(conn: Connection, run: int, other: int) -> list[Counterpart]:
-    """Return a run's verdicts whose content another run judged too, in file order."""
     query = f"""SELECT v.key, v.item, v.decision AS here, o.decision AS there, t.truth
                 FROM verdicts v
                 JOIN verdicts o ON o.key = {COUNTERPART.format(run=other)}
@@ -246,7 +242,6 @@ def human(conn: Connection, run: int, count: int) -> Iterator[list[Row]]:
 
 
 def count_human_labelled(conn: Connection, run: int) -> int:
-    """Count the verdicts with a person's label in the file whose item has a label in the desk."""
     query = """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
                WHERE v.run = ? AND v.item IN (SELECT item FROM truths)
                  AND json_type(b.body, '$.human') = 'object'"""

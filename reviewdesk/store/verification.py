@@ -164,7 +164,6 @@ def _one_line(sql: str) -> str:
 
 @cache
 def layout() -> Objects:
-    """Return the objects of a desk of the present layout."""
     with closing(sqlite3.connect(":memory:")) as fresh:
         schema.lay_out(fresh)
         schema.make_views(fresh)
@@ -302,10 +301,7 @@ def run_problems(conn: Connection) -> Iterator[tuple[int | None, str]]:
 def _content_problems(
     conn: Connection, key: int, content: str, found: Sequence[Event]
 ) -> Iterator[str]:
-    """Compare a run with its newest event: rows, tags, places and the facts of the whole run.
-
-    Of its events, a later one may change derived values alone.
-    """
+    """Compare a run with its newest event; a later event may change derived values alone."""
     for before, after in pairwise(found):
         same = before.detail["content"] == after.detail["content"]
         if before.detail["rules"] >= after.detail["rules"] and not same:
@@ -392,9 +388,9 @@ def desk_facts(conn: ExplainedConnection, path: Path) -> dict[str, Any]:
 
     from reviewdesk.store.load import hidden_runs
 
+    database = Database(conn, execute_plugins=False)
     files = (path, path.with_name(f"{path.name}-wal"))
     hidden = hidden_runs.hidden_runs(conn)
-    database = Database(conn, execute_plugins=False)
     return {
         "path": str(path),
         "desk_id": desk_id(conn),

@@ -6,8 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck, specificity_check
-from reviewdesk.domain.jurors.bias import BiasProbe
-from reviewdesk.domain.jurors.facts import JurorCounts
+from reviewdesk.domain.jurors.facts import BiasProbe, JurorCounts
 from reviewdesk.domain.records import TELLING, Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import (
     BinPosition,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import (
     ENOUGH,
+    BiasProbe,
     Difference,
     JurorFacts,
     JurorsPage,

@@ -73,8 +73,8 @@ async def test_whoever_comes_is_asked_for_a_name(tmp_path: Path, run: Run) -> No
         assert "have done are kept under it." in " ".join(on.drawn().replace("│", "").split())
         await on.pilot.resize_terminal(*WIDE)
         for typed, refusal in {
-            "": "no name was typed",
-            "   ": "no name was typed",
+            "": "name is blank",
+            "   ": "name is blank",
             "@desk": "begins with @",
             "x" * 61: "up to 60 plain characters",
             "a\u202eb": "up to 60 plain characters",

@@ -16,7 +16,7 @@ from reviewdesk.desk.backups import after_labels, restore
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, DeskError, UsageError
 from reviewdesk.settings import Settings
-from reviewdesk.store.backup import is_in_use
+from reviewdesk.store.repair import is_in_use
 from tests.app.reviewkit import Review
 from tests.helpers import START, Clock, contents, load, mostly_slow, numbered, open_desk, spawn
 

@@ -34,16 +34,17 @@ from reviewdesk.domain.labels.improve import (
     TryVerdict,
     WrittenCandidate,
 )
-from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
 from reviewdesk.domain.labels.segments import Composite, WeighedDimension
 from reviewdesk.domain.labels.team import (
     Disagreement,
+    LabelPair,
     Labels,
     Opinion,
     RatedStratum,
     TeamMember,
     TeamPage,
     rater_agreement,
+    self_agreement,
 )
 from reviewdesk.domain.panel.asking import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates

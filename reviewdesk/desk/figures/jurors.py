@@ -16,8 +16,15 @@ from reviewdesk.desk.figures.calibration import (
     panels,
     stated_trims,
 )
-from reviewdesk.domain.jurors.bias import BiasProbe, length_probe, position_probe
-from reviewdesk.domain.jurors.facts import JurorCounts, JurorFacts, JurorsPage, suggested_weights
+from reviewdesk.domain.jurors.facts import (
+    BiasProbe,
+    JurorCounts,
+    JurorFacts,
+    JurorsPage,
+    length_probe,
+    position_probe,
+    suggested_weights,
+)
 from reviewdesk.domain.jurors.panels import CommonItems, PanelComparison, compare_panels
 from reviewdesk.domain.jurors.votes import Labels
 from reviewdesk.domain.panel.samples import by_order

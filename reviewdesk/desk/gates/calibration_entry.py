@@ -14,6 +14,13 @@ from reviewdesk.desk.files import named
 from reviewdesk.desk.gates.new_report import JoinedReport, NewReport, OpenDesk, joined_report
 from reviewdesk.desk.team.agreement import people_err
 from reviewdesk.domain.gates.expect import (
+    ASKED,
+    BAND,
+    COMPOSITE,
+    COMPOSITE_OF,
+    RANGED,
+    SPLIT,
+    CalibrationReadings,
     EntryKind,
     EntryResult,
     Expectation,
@@ -24,15 +31,6 @@ from reviewdesk.domain.gates.expect import (
     hold,
 )
 from reviewdesk.domain.gates.such_items import of_counts, pass_rate, such_items
-from reviewdesk.domain.gates.targets import (
-    ASKED,
-    BAND,
-    COMPOSITE,
-    COMPOSITE_OF,
-    RANGED,
-    SPLIT,
-    CalibrationReadings,
-)
 from reviewdesk.domain.labels.question import LEVEL
 from reviewdesk.domain.labels.segments import composite_low, worst_low
 from reviewdesk.domain.labels.summary import LabelledRows, described, either_answer, panel_intervals

@@ -17,8 +17,14 @@ from reviewdesk.desk.gates.new_report import (
     older_panels,
 )
 from reviewdesk.desk.loading import LoadOptions
-from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, SuiteResult, hold
-from reviewdesk.domain.gates.targets import JuryReadings
+from reviewdesk.domain.gates.expect import (
+    EntryKind,
+    EntryResult,
+    GateStatus,
+    JuryReadings,
+    SuiteResult,
+    hold,
+)
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import Verdict, stored_body, verdict_reader
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError

@@ -12,14 +12,13 @@ from msgspec import Struct
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.records import Design, Run, Truth
-from reviewdesk.domain.tags import usable_tags
+from reviewdesk.domain.tags import checked_name, usable_tags
 from reviewdesk.domain.verdict import stored_body
 from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.store import events, figures, queue, runs, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.hidden_runs import LockPace
-from reviewdesk.store.reviewers import checked_name
 
 if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import LabelRow

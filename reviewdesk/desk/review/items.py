@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.claims import withheld
 from reviewdesk.domain.assessment.result import Assessment, Flag
-from reviewdesk.domain.labels.repeats import Pacing
+from reviewdesk.domain.labels.team import Pacing
 from reviewdesk.domain.panel.rerun import (
     FlipRate,
     Rerun,

@@ -131,5 +131,5 @@ def _query(desk: QueueFile, run: Run, kept: Filter, order: str) -> "array[int]":
     given = any(term.kind in _GIVEN for term in kept.terms())
     apart = withheld(desk) if given else NOT_WITHHELD
     context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
-    facts = held.facts(partial(matching, context))
-    return held.keys(ordered(facts, mask_of(facts, kept), order))
+    mask = mask_of(held, kept, partial(matching, context))
+    return held.keys(ordered(held, mask, order))

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.labels.repeats import LabelPair, repeats_due
+from reviewdesk.domain.labels.team import LabelPair, repeats_due
 from reviewdesk.domain.records import Event, Run, Truth, View
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key, of_reviewer

@@ -15,7 +15,6 @@ from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.desk.team.claims import double_share
-from reviewdesk.domain.labels.repeats import is_double, self_agreement
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, decided_strata
 from reviewdesk.domain.labels.team import (
     Disagreement,
@@ -26,8 +25,10 @@ from reviewdesk.domain.labels.team import (
     TeamMember,
     TeamPage,
     alternative_test,
+    is_double,
     rater_agreement,
     second_opinions,
+    self_agreement,
 )
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision

@@ -5,7 +5,7 @@ from itertools import chain
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.labels.chain import DESK
-from reviewdesk.domain.labels.repeats import MOST_OPINIONS, is_double
+from reviewdesk.domain.labels.team import MOST_OPINIONS, is_double
 from reviewdesk.domain.records import NOT_WITHHELD, Applied, Head, Run, Withheld
 from reviewdesk.store import reviewers, verdicts
 from reviewdesk.store.connect import writing

@@ -58,7 +58,6 @@ class DrawnLabel(Struct, frozen=True):
     decided: bool = True
     """Whether the panel that was labelled decided pass or fail."""
     tuned: bool = False
-    """Whether it is of the half that panels are tuned on."""
 
     @property
     def drawn(self) -> bool:
@@ -109,9 +108,8 @@ class JoinCounts(Struct, frozen=True):
 class Joined(Struct):
     """The labels of a suite, joined to a report.
 
-    ``labels`` and ``strata`` hold, by the item of the report, the joined labels and the strata of
-    the frame's contents; ``items`` holds the item of each content. ``sizes`` counts by stratum the
-    contents that the new panel decides, ``decided`` its verdicts on them that pass and that fail.
+    ``labels``, ``strata`` and ``items`` are by item of the report or by content. ``sizes`` counts
+    by stratum the contents that the new panel decides, ``decided`` its passes and fails on them.
     """
 
     counts: JoinCounts
@@ -280,10 +278,7 @@ class PanelDecisions(Struct, frozen=True):
 def pairs(
     labels: SuiteLabels, new: PanelDecisions, old: PanelDecisions
 ) -> Iterator[PairedDecision]:
-    """Pair the decisions of both panels on the contents that labels are drawn from.
-
-    What a panel was tuned on is left out. Undrawn labels describe only the labelled contents.
-    """
+    """Pair both panels' decisions on the contents of the labels, if no panel was tuned on them."""
     frame = {one.item_hash: one for one in labels.frame or ()} if labels.drawn else {}
     for label in labels.labels:
         known = frame.pop(label.item_hash or "", None)
@@ -300,9 +295,8 @@ def pairs(
 def change(found: Sequence[PairedDecision]) -> Difference:
     """Estimate ``right(new) - right(old)`` for such items as the pairs; at least one is needed.
 
-    If both panels decide alike, the difference is 0 without any label. A cell holds the pairs of
-    one stratum and kind: both decide and differ (+1 or -1), or only one decides (0, and +1 or -1).
-    Contents of one test count as independent.
+    A cell holds the pairs of one stratum and kind: both decide and differ (+1 or -1), or only one
+    decides (0, and +1 or -1). Contents of one test count as independent.
     """
     strata = Counter(one.stratum for one in found)
     sampled = Counter(one.stratum for one in found if one.truth in _RIGHT)

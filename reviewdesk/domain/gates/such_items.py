@@ -1,8 +1,4 @@
-"""The figures of a judge that gates check, each with its interval for such items.
-
-Such items are what the process behind a run produces. A run is itself a sample of them, so a fully
-labelled run has an interval as wide as that of the same number of labels drawn at random.
-"""
+"""The figures of a judge that gates check, each with its interval for such items."""
 
 from collections.abc import Hashable, Sequence
 from math import nan
@@ -46,8 +42,6 @@ def as_run(
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
     ``stated`` has its decisions; a stratum that it lacks has as many as its rows stand for.
-
-    Rows on one content are one label, whose stratum may be that of another verdict on the content;
     ``tests`` names the case of each row. Return ``None`` unless each row names a stratum, and all
     contents of a stratum weigh alike, if none has several rows.
     """
@@ -148,11 +142,7 @@ def such_items(
 
 
 def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]:
-    """Return sensitivity, specificity and kappa of a confusion alone, in counts or scaled weights.
-
-    A rate whose class is empty is 0.0, as the judge calibration document defines it, with the
-    interval 0..1.
-    """
+    """Return the figures of a confusion alone; the rate of an empty class is 0.0, within 0..1."""
     cells = Cells(tp, fn, tn, fp)
     parts = [Part(tp + fp, tp + fp, tp), Part(tn + fn, tn + fn, tn)]
     kappa = Estimate(None, reason=NO_KAPPA)

@@ -14,8 +14,6 @@ from reviewdesk.domain.stats.dense import Floats, Ints, Moments
 from reviewdesk.domain.stats.distributions import benjamini_hochberg, t_quantile, t_two_sided
 from reviewdesk.domain.verdict import SLACK
 
-STEP = 0.5
-"""The allowance k per value, in deviations: half of the shift that is found soonest."""
 SETTLED = 10
 """The fewest offsets of a window from which CUSUM learns the usual level."""
 RISK = 0.05
@@ -24,20 +22,13 @@ _STILL = 1e-6
 """Offsets do not vary if their standard deviation is no larger than this."""
 SIMULATED = 5_000
 """The most verdicts of either window, the newest, that CUSUM watches."""
-SHUFFLES = 499
-"""With 499, the 25th largest of 500 is the 5% point exactly."""
-_SPARE = 2
-"""The limit lies this many ranks beyond the 5% point: at 4.6%, so 2,000 runs show under 6%."""
-_HELD = 1 << 22
-"""Numbers held in memory at once while shuffling: 32 MB."""
 
 
-def cusum(z: Floats, k: float = STEP, h: float = math.inf) -> tuple[Floats, Ints]:
+def cusum(z: Floats, k: float = 0.5, h: float = math.inf) -> tuple[Floats, Ints]:
     """Return the largest CUSUM of each column of standardised values, and where it exceeds ``h``.
 
-    ``z`` is ``[m, ...]``, and both results are ``[...]``: the second is the first row beyond the
-    limit, -1 for none. ``S⁺ = max(0, S⁺ + z - k)`` and ``S⁻ = max(0, S⁻ - z - k)`` start at 0, and
-    NaN is skipped. Source: Page 1954; Montgomery, Introduction to Statistical Quality Control.
+    ``z`` is ``[m, ...]``, both results ``[...]``; -1 if no row exceeds the limit. NaN is skipped.
+    Source: Page 1954.
     """
     up = np.zeros(z.shape[1:])
     down = up.copy()
@@ -62,8 +53,7 @@ def cusum(z: Floats, k: float = STEP, h: float = math.inf) -> tuple[Floats, Ints
 def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]]:
     """Return the limit h of a run, and for each of J jurors the first row of ``later`` beyond it.
 
-    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN if missing. A juror
-    without ten usual offsets that vary has no alarm; if none has them, the limit is ``None``.
+    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets, NaN if missing. ``None`` without any.
     """
     usual = usual[-SIMULATED:]
     earlier = max(len(later) - SIMULATED, 0)
@@ -83,17 +73,14 @@ def standardised(usual: Floats, later: Floats) -> Floats:
     squares = np.where(there, usual - mean, 0.0) ** 2
     sd = np.sqrt(squares.sum(axis=0) / np.maximum(n - 1, 1))
     sd = np.where((n >= SETTLED) & (sd > _STILL), sd, np.nan)
-    found: Floats = (later - mean) / sd
-    return found
+    return np.asarray((later - mean) / sd)
 
 
-def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> float | None:
+def simulated_limit(usual: Floats, later: Floats, shuffles: int = 499) -> float | None:
     """Shuffle the verdicts of both windows and return the limit that under 5% of orders exceed.
 
-    Without drift, every order of the verdicts is as likely as the observed one. Whole verdicts are
-    shuffled, so that the limit holds for offsets of any distribution, correlated between jurors,
-    and for a usual level that is itself estimated. ``None`` if nothing can be standardised.
-    Source: Pitman 1937, on permutation tests.
+    Whole verdicts are shuffled, so that the limit holds for offsets of any distribution, correlated
+    between jurors. ``None`` if nothing can be standardised. Source: Pitman 1937.
     """
     rows = np.concatenate([usual, later])
     n = len(usual)
@@ -103,7 +90,8 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
     # Centred, so that the squares below lose no digits to a large mean.
     rows -= np.where(there, rows, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
     known = np.where(there, rows, 0.0)
-    step = max(1, min(shuffles, _HELD // max(rows.size, 1)))
+    # 32 MB of numbers at once.
+    step = max(1, min(shuffles, (1 << 22) // max(rows.size, 1)))
     found = []
     for start in range(0, shuffles, step):
         orders = np.argsort(rng.random((min(step, shuffles - start), len(rows))), axis=1)
@@ -116,15 +104,15 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
         sd[(count < SETTLED) | (sd <= _STILL)] = np.nan
         found.append(cusum((rows[orders[:, n:].T] - mean) / sd)[0].max(axis=-1))
     tops = np.sort(np.concatenate(found))
-    limit = float(tops[min(math.ceil((1 - RISK) * (shuffles + 1)) - 1 + _SPARE, shuffles - 1)])
+    # Two ranks beyond the 5% point: at 4.6%, so that 2,000 runs show under 6%.
+    limit = float(tops[min(math.ceil((1 - RISK) * (shuffles + 1)) - 1 + 2, shuffles - 1)])
     return limit if limit > 0 else None
 
 
 def welch(one: Moments, two: Moments) -> tuple[float, float, float, float, float] | None:
-    """Compare two means by Welch's ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
+    """Return the 95% ends of ``m2 - m1``, Welch's t, its degrees of freedom, and its two-sided p.
 
-    Return the 95% ends of ``m2 - m1``, t, its degrees of freedom, and its two-sided p; ``None``
-    under two values on either side, and if neither side varies. Source: Welch 1947.
+    ``None`` under two values on either side, and if neither side varies. Source: Welch 1947.
     """
     if one.sd is None or two.sd is None or max(one.sd, two.sd) <= SLACK:
         return None
@@ -145,7 +133,6 @@ class Offsets(Struct, frozen=True):
     rows: Floats
 
     def of(self, name: str) -> Floats:
-        """Return the offsets of one juror, in file order."""
         column = self.rows[:, self.names.index(name)]
         return column[~np.isnan(column)]
 
@@ -206,9 +193,8 @@ NO_PAST = Past({}, np.empty((0, 0)))
 def drifts(now: Offsets, past: Past = NO_PAST) -> dict[str, Offset]:
     """Return each juror's mean offset and its drift, with p adjusted over all jurors that have one.
 
-    A juror's offsets in this run are compared with those in earlier runs if it has two or more
-    there; else the second half of its offsets in this run with the first half. CUSUM compares the
-    whole run with earlier runs if there are any, else its second half with its first.
+    A juror is compared with itself in earlier runs if it has two or more offsets there, else in the
+    first half of this run; CUSUM likewise for the whole panel.
     """
     values = {name: mine for name in now.names if len(mine := now.of(name))}
     made: dict[str, Drift | None] = {}

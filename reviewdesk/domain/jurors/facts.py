@@ -1,6 +1,7 @@
 """The records of each juror over time, and their plain arithmetic."""
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
@@ -55,10 +56,9 @@ class JurorRates(Struct, frozen=True):
 class Contest(Struct, frozen=True):
     """The panel compared with its jurors, by paired differences of accuracy.
 
-    ``best`` is the juror with the highest accuracy, and ``panel`` the panel less that juror. The
-    panel ``beats_every`` juror if each lower end is above 0 (intersection-union, Berger 1982). On
-    new items the best juror beats all others (``best_stands``) or the panel; because the labels
-    chose it, the risk is divided by the number of other jurors (Bonferroni).
+    ``panel`` is the panel less the ``best`` juror. The panel ``beats_every`` juror if each lower
+    end is above 0 (Berger 1982). On new items the best juror beats all others (``best_stands``) or
+    the panel at a risk divided by the number of other jurors (Bonferroni).
     """
 
     best: str | None = None
@@ -110,12 +110,6 @@ class Apart(Struct, frozen=True):
     most: int = 1
     """What a verdict adds to the difference if the first rater is wrong on it, and if right."""
 
-    @property
-    def part(self) -> Part:
-        each = 1.0 if self.worth is None else self.worth / self.labelled
-        size = self.size if self.contents is None else self.contents
-        return Part(size * each, self.labelled * each, self.right * each)
-
 
 def paired(
     to: str,
@@ -128,20 +122,19 @@ def paired(
 ) -> Difference:
     """Estimate ``D = (1/N)·Σ N_c(p_c·most + (1 - p_c)·least)`` over the cells where raters differ.
 
-    p_c is the share of a cell on which the first rater is right; where the raters agree, the
-    difference is 0 without any label. Cells are strata, merged by ``merge_cells``. MOVER combines
-    their mid-p intervals for finite populations, or for ``target`` new items of an infinite one,
-    where the share on which the two differ is taken as fixed. If ``sampled``, the items are taken
-    as a sample: the distance of each end from that of Tango's score interval is combined in by
-    squares. A cell without a label counts as lost at the lower end, as gained at the upper end, and
-    leaves no estimate. Source: Zou and Donner 2008; Tango 1998.
+    p_c is the share of a cell on which the first rater is right. MOVER combines the cells' mid-p
+    intervals for finite populations, or for ``target`` new items. If ``sampled``, the distance of
+    each end from that of Tango's score interval is combined in by squares. A cell without a label
+    counts as lost at the lower end, as gained at the upper end, and leaves no estimate. Source: Zou
+    and Donner 2008; Tango 1998.
     """
     cells = [one for one in apart if one.size]
     merged = []
     for cell in merge_cells(cells):
-        part = cell.part
-        if target is Target.ITEMS:
-            part = replace(part, size=part.size * 1_000_000)
+        each = 1.0 if cell.worth is None else cell.worth / cell.labelled
+        size = (cell.size if cell.contents is None else cell.contents) * each
+        size *= 1_000_000 if target is Target.ITEMS else 1
+        part = Part(size, cell.labelled * each, cell.right * each)
         merged.append((cell, midp_interval(part, z)))
     ends = []
     for at, side in enumerate((-1, 1)):
@@ -189,11 +182,7 @@ def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
 
 
 class JurorCounts(Struct, frozen=True):
-    """One juror's votes against the labels; a positive is a response that should pass.
-
-    A dissent is a vote against a pass or fail of the panel; it is lone if it is the only one, or
-    trimmed.
-    """
+    """One juror's votes against the labels; a lone dissent is the only one, or a trimmed one."""
 
     name: str
     seat: int
@@ -231,7 +220,6 @@ def trim_named(body: CanonicalVerdict) -> set[int] | None:
 
 
 def share_of(k: int, n: int) -> Estimate:
-    """Return ``k`` of ``n`` with Wilson's 95% interval; undefined without data."""
     return Estimate(k / n if n else None, *wilson(k, n))
 
 
@@ -257,9 +245,8 @@ class Windows(StrEnum):
 class Drift(Struct, frozen=True):
     """A juror's offsets in two windows of ``before`` and ``after`` verdicts.
 
-    ``change`` is the later mean offset less the earlier, with 95% ends; ``t``, ``df`` and ``p`` are
-    Welch's, ``q`` is p adjusted over the jurors. ``alarm`` is the key of the verdict where CUSUM
-    exceeded its ``limit``. ``None`` if a window is too short, or varies too little.
+    ``change`` is the later mean less the earlier; ``t``, ``df`` and ``p`` are Welch's, ``q`` is
+    adjusted. ``alarm`` is the key of the verdict where CUSUM exceeded its ``limit``.
     """
 
     windows: Windows
@@ -288,8 +275,6 @@ class Offset(Struct, frozen=True):
 class JurorFacts(Struct, frozen=True):
     """One juror's figures: from the labels, through the draw, and over all its verdicts of the run.
 
-    Sensitivity and specificity are the shares of right votes on what should pass, and on what
-    should fail; dissent is that of lone dissents, and kappa is ``None`` under ``ENOUGH`` votes.
     ``weight`` is a suggestion. ``offset`` is ``None`` if the juror never scored beside another.
     """
 
@@ -445,7 +430,6 @@ class JurorsPage(Struct, frozen=True):
     ids: Mapping[int, str] = {}
     """The ids of the verdicts that an alarm names by key."""
     models: Mapping[str, str | None] = {}
-    """The model of each juror's first ballot."""
     pairs: tuple[JurorPair, ...] = ()
     of_archive: bool = False
     """Whether jurors are not compared, because most ballots of an archive are not here."""
@@ -474,3 +458,85 @@ def suggested_weights(
         for value, n in clipped
     ]
     return kappa_weights(shrunk), mean
+
+
+FEWEST = 10
+"""The fewest labels, at their effective number, that give a correlation."""
+
+
+class BiasProbe(Struct, frozen=True):
+    """One association, from -1 to 1, over ``n`` labels or votes.
+
+    For length it is the rank correlation of score and length. For position it is, of the votes that
+    turn with the order, the share that goes to the response in the first place less the share that
+    goes to the second; ``turned`` is how many of all votes turn.
+    """
+
+    probe: str
+    n: int
+    found: Estimate
+    turned: Estimate | None = None
+
+    @property
+    def shown(self) -> bool:
+        return self.found.low > 0 or self.found.high < 0
+
+
+def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -> BiasProbe:
+    """Return how scores relate to length; a row is content, weight, score and length.
+
+    Spearman's correlation of weighted ranks. Its interval is Fisher's, with the variance
+    ``(1 + r²/2)/(n - 3)``, n Kish's effective number of contents. Source: Bonett and Wright 2000.
+    """
+    import numpy as np
+
+    mass = defaultdict[object, float](float)
+    for content, weight, _, _ in rows:
+        mass[content] += weight
+    n = sum(mass.values()) ** 2 / sum(one**2 for one in mass.values()) if mass else 0.0
+    if n < FEWEST:
+        return BiasProbe(probe, len(mass), Estimate(None, reason=f"count as under {FEWEST} labels"))
+    _, weights, *columns = zip(*rows, strict=True)
+    ranks = []
+    for values in columns:
+        place = np.unique(values, return_inverse=True)[1]
+        held = np.bincount(place, weights)
+        ranks.append((np.cumsum(held) - held / 2)[place])
+    found = np.cov(ranks, aweights=weights, ddof=0)
+    spread = float(found[0, 0] * found[1, 1])
+    if spread <= 0:
+        return BiasProbe(probe, len(mass), Estimate(None, reason="all scores or lengths are alike"))
+    r = float(found[0, 1]) / math.sqrt(spread)
+    middle = math.atanh(min(max(r, -1 + 1e-9), 1 - 1e-9))
+    off = Z * math.sqrt((1 + r * r / 2) / (n - 3))
+    return BiasProbe(
+        probe, len(mass), Estimate(r, math.tanh(middle - off), math.tanh(middle + off))
+    )
+
+
+def position_probe(votes: Sequence[tuple[int, bool, bool]]) -> BiasProbe | None:
+    """Return how votes (item, passes in first place, in second) turn with the order, if any."""
+    if not votes:
+        return None
+    turned = Counter(unit for unit, first, second in votes if first is not second)
+    share = _clustered(turned, Counter(unit for unit, _, _ in votes))
+    if not turned:
+        found = Estimate(None, reason="no vote turns with the order")
+    else:
+        to_first = Counter(unit for unit, first, second in votes if first and not second)
+        rate = _clustered(to_first, turned)
+        less = None if rate.estimate is None else 2 * rate.estimate - 1
+        found = Estimate(less, 2 * rate.low - 1, 2 * rate.high - 1)
+    return BiasProbe("position", len(votes), found, share)
+
+
+def _clustered(hits: Mapping[int, int], of: Mapping[int, int]) -> Estimate:
+    """Return a share of votes with its interval; ``of`` is how many votes each item has."""
+    total = sum(of.values())
+    rate = sum(hits.values()) / total
+    off = sum((hits.get(unit, 0) - rate * count) ** 2 for unit, count in of.items())
+    m = len(of)
+    n = float(m)
+    if off > 0 and m > 1:
+        n = min(rate * (1 - rate) * total**2 * (m - 1) / m / off, total)
+    return Estimate(rate, *wilson(rate * n, n))

@@ -1,7 +1,4 @@
-"""What people's labels say about panels: two on the same items, and what one is worth.
-
-The worth of a panel: how far its jurors err together, what each adds, and smaller panels.
-"""
+"""What people's labels say about panels: two on the same items, and what one is worth."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -42,14 +39,11 @@ class ComparedRun(Struct, frozen=True):
 class PanelComparison(Struct, frozen=True):
     """Two panels on the verdicts of the first run whose content the second run judged too.
 
-    ``cells`` counts these ``items``. Both panels passed or failed the ``decided``, and the
-    decisions on the ``flips`` differ, as ``flip:`` keeps them. ``labelled`` items have a pass or
-    fail label and are decided by both, which are ``both_right``, ``both_wrong``, or one of them
-    right alone. The rates and the ``difference``, the first panel's accuracy less the second's, are
-    over the items that both decided; ``design`` is that of these items' labels in the draw of the
-    run named ``drawn``. ``p`` is that of the sign test over the labels on which one panel alone is
-    right, one for each content: how likely panels that are right equally often would split these
-    labels at least as unevenly; ``None`` without such a label.
+    ``cells`` counts these ``items``; the decisions on the ``flips`` differ. ``labelled`` items have
+    a pass or fail label and are decided by both. The rates and the ``difference``, the first
+    panel's accuracy less the second's, are over the items that both decided; ``design`` is that of
+    these items' labels in the draw of the run named ``drawn``. ``p`` is that of the sign test over
+    the labels, one for each content, on which one panel alone is right; ``None`` without one.
     """
 
     first: ComparedRun
@@ -117,7 +111,6 @@ def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...
 
 
 Decisions = tuple[Decision | None, Decision | None]
-"""The decisions on an item by the panel of a run and by the panel of the other run."""
 
 
 class CommonItems(Struct, frozen=True):
@@ -150,11 +143,7 @@ class CommonItems(Struct, frozen=True):
 def compare_panels(
     first: CommonItems, second: CommonItems, cells: Mapping[Cell, int], labels: Mapping[Cell, int]
 ) -> PanelComparison:
-    """Compare two panels, paired on the items that both decided.
-
-    ``cells`` counts the common items, and ``labels`` one verdict for each content. The labels
-    of the run with more of them in its draw are used, whatever they say.
-    """
+    """Compare two panels; ``cells`` counts the common items, ``labels`` one verdict a content."""
     swapped = second.counted > first.counted
     base = second if swapped else first
     one, two = (base.others, base.votes) if swapped else (base.votes, base.others)
@@ -185,15 +174,11 @@ RULES = (
     Strategy.QUORUM, Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.MEAN, Strategy.MEDIAN,
     Strategy.TRIMMED_MEAN,
 )  # fmt: skip
-"""The rules that every smaller panel is tried with."""
 MOST = 9
 """The most jurors for which every smaller panel is tried."""
 ENOUGH = 20
 """The fewest labels that count for these figures."""
 _RESAMPLES = 1_000
-_FEWEST = 200
-"""The fewest resamples, of a large panel."""
-_MOST_CELLS = 100_000_000
 
 
 def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = None) -> PanelWorth:
@@ -237,9 +222,8 @@ def error_correlation(
 ) -> Estimate:
     """Return the mean over pairs of the weighted phi of two jurors' errors, ``[s, n]``.
 
-    NaN marks a verdict without a vote; a pair in which one never or always errs has no phi and is
-    left out. The 95% interval is the bootstrap's over contents, 1,000 times within strata from a
-    fixed seed, or less often in a large panel. Source: Pearson's phi; Efron 1979.
+    NaN marks a verdict without a vote; a pair in which one never or always errs is left out. The
+    95% interval is the bootstrap's over contents within strata. Source: Pearson's phi; Efron 1979.
     """
     order = np.argsort(contents, kind="stable")
     _, starts = np.unique(contents[order], return_index=True)
@@ -256,7 +240,7 @@ def error_correlation(
         mine = np.flatnonzero(rows[-2, starts] == h)
         n = int(times[mine].sum())
         counts[1:, mine] = rng.multinomial(n, times[mine] / n, _RESAMPLES)
-    most = max(_FEWEST, min(_RESAMPLES, _MOST_CELLS // (len(wrong) ** 2 * len(times))))
+    most = max(200, min(_RESAMPLES, 100_000_000 // (len(wrong) ** 2 * len(times))))
     total, pairs = _of_pairs(rows, starts, counts[: 1 + most])
     if not pairs[0]:
         return Estimate(None, reason="no two jurors err on some items and not on others")
@@ -287,10 +271,7 @@ def _of_pairs(rows: Floats, starts: np.ndarray, counts: Floats) -> tuple[Floats,
 
 
 def effective(jurors: int, correlation: Estimate) -> Estimate:
-    """Return ``n/(1 + (n-1)ρ)``, the number of independent jurors; at least 1, at most n.
-
-    Its ends are those of ρ. Source: Kish's design effect for equicorrelated errors.
-    """
+    """Return ``n/(1 + (n-1)ρ)``, the number of independent jurors, with the ends of ρ (Kish)."""
     if correlation.estimate is None:
         return correlation
 

@@ -31,7 +31,7 @@ from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, UNSEEN, Lab
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
-from reviewdesk.domain.stats.clusters import Clusters
+from reviewdesk.domain.stats.calibration import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
@@ -40,15 +40,13 @@ from reviewdesk.domain.values import Strategy
 
 _CELL = np.array([2, 1, 3, 0])
 """The index into ``CELLS`` of two bits, vote then truth: tn, fn, fp, tp."""
-_TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
 
 
 class Labels(Struct, frozen=True):
     """People's labels of n verdicts, ``[n]`` in file order.
 
-    ``truth`` is 1 for a pass, 0 for a fail, -1 for neither; ``counted`` marks the pass and fail
-    labels inside the completed prefix of their stratum. ``content`` and ``test`` number what was
-    judged and its case, for labelled verdicts.
+    ``truth`` is 1 for a pass, 0 for a fail, -1 for neither; ``counted`` marks those inside the
+    completed prefix of their stratum. ``content`` and ``test`` number what was judged and its case.
     """
 
     stratum: Ints
@@ -59,10 +57,7 @@ class Labels(Struct, frozen=True):
 
     @staticmethod
     def of(keys: Sequence[int], strata: Sequence[int], labelled: Sequence[LabelledRow]) -> "Labels":
-        """Arrange the labels of a run into columns over all ``keys`` and ``strata``.
-
-        A label of an unseen response is left out, so that a stratum with one is not fully labelled.
-        """
+        """Arrange labels over all ``keys`` and ``strata``, without those of unseen responses."""
         given = LabelColumns.of_rows(labelled)
         ends = {h: end for h, (end, _) in given.prefixes().items()}
         inside = given.rank < np.array([ends.get(h, 0) for h in range(len(STRATA))])[given.stratum]
@@ -115,8 +110,7 @@ def question_items(
     """Return the contents of a run on which a juror voted, or on which two raters differ.
 
     ``places`` are the stratum and the rank of each verdict; the first on a content stands for it. A
-    vote is taken to be as likely right as the share of the panel's votes that are alike, between 1
-    and 19 of 20. The result is empty if the run has no such rater.
+    vote is as likely right as the share of the panel's votes that are alike, from .05 to .95.
     """
     votes = votes_of(found) | {PANEL: panel_votes(found)}
     if not votes.keys() >= set(of):
@@ -145,10 +139,7 @@ def question_items(
 
 
 def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
-    """Count a rater's votes in each stratum, and gather the labels that count.
-
-    They are gathered by content and case; ``None`` if no two share one.
-    """
+    """Count a rater's votes by stratum, and gather its labels that count by content and case."""
     strata = len(STRATA)
     cast = votes >= 0
     known = cast & (labels.truth >= 0)
@@ -219,14 +210,11 @@ def lone(against: Bools, gone: Bools) -> Bools:
 
 
 def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
-    """Mark the trimmed seats with an answer, ``[s, n]``.
-
-    ``stated`` gives, by row, the seats that the report names; elsewhere our trim applies if a
-    trimmed mean decided or no rule is known.
-    """
+    """Mark the trimmed seats with an answer: those ``stated`` by row, else those of our rule."""
     scores = Scores(found.scores, found.weights)
     low, high = scores.ends(scores.cuts(found.fraction, found.rounding))
-    gone = (low | high) & np.isin(found.strategy, _TRIMS)
+    ours = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
+    gone = (low | high) & np.isin(found.strategy, ours)
     for row, seats in stated.items():
         gone[:, row] = np.isin(np.arange(len(gone)), list(seats))
     answered: Bools = (found.votes >= 0) | ~np.isnan(found.scores)
@@ -344,12 +332,8 @@ def juror_counts(
     return tuple(sorted(made, key=lambda one: (one.seat, one.name)))
 
 
-MOST_PAIRS = 500
-"""The most pairs that are kept: those with the most verdicts in common."""
-
-
 def pairs(columns: Columns) -> tuple[JurorPair, ...]:
-    """Return the ``MOST_PAIRS`` pairs of jurors that voted together most, most first."""
+    """Return the 500 pairs of jurors that voted together most, most first."""
     votes = _by_juror(columns, columns.votes, NOTHING)
     scores = _by_juror(columns, columns.scores, np.nan)
     sat = (_by_juror(columns, columns.juror, -1) >= 0).astype(np.float32)
@@ -364,7 +348,7 @@ def pairs(columns: Columns) -> tuple[JurorPair, ...]:
     both = halves[0] + halves[1]
     one, two = np.nonzero(np.triu(sat @ sat.T, 1))
     made = []
-    for place in np.lexsort((two, one, -both[0, one, two]))[:MOST_PAIRS].tolist():
+    for place in np.lexsort((two, one, -both[0, one, two]))[:500].tolist():
         i = int(one[place])
         j = int(two[place])
         scored = int((~np.isnan(scores[i] + scores[j])).sum())

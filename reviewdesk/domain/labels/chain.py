@@ -52,10 +52,6 @@ class Covered(Struct, frozen=True):
     hash: str
     places: tuple[tuple[int, int], ...]
 
-    def counter(self, seq: int) -> int:
-        start, first = max(place for place in self.places if place[0] <= seq)
-        return first + seq - start
-
 
 def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
     """Read what an event ``counted`` covers, by reviewer; raise ValueError if it is malformed."""
@@ -120,7 +116,8 @@ class ChainCheck:
             raise ChainProblem(event.seq, "has a counter beside the one that its desk gave it")
         if event.seq == older.seq and event.hash != older.hash:
             raise ChainProblem(event.seq, "is not the event that its desk gave a counter")
-        return older.counter(event.seq)
+        start, first = max(place for place in older.places if place[0] <= event.seq)
+        return first + event.seq - start
 
 
 # What an event may hold. Nothing from another desk is kept unless it fits.
@@ -207,12 +204,10 @@ def json_object(text: str, seq: int) -> dict[str, Any]:
 SCHEMA = "reviewdesk.chain/1"
 NEWER = "the file was written by a newer reviewdesk"
 LINE = 2 * LONGEST
-"""The most bytes of a line."""
 _MARK = SCHEMA.partition("/")[0] + "/"
 _PLAIN = re.compile(r"[a-z0-9_-]")
 _NAME = 150
 FILE = re.compile(r"[0-9a-f]{32}/by-[a-z0-9_%~-]{1,250}\.jsonl")
-"""The pattern of a chain's file name, under the folder of all chains."""
 
 
 class ChainName(Struct, frozen=True):

@@ -22,11 +22,7 @@ GRID = 2_001
 """The most candidates that are tried: totals in a run of fewer contents, shares in a larger one."""
 FLOOR = 0.1
 """The part of the chances in proportion to the contents left, so that no stratum starves."""
-FARTHEST = 10_000
-"""The most labels that a forecast looks ahead."""
 _PRIOR = 4.0
-_LEAST = 0.01
-_CAP = 0.75
 _SIGNS = np.array([[1.0], [-1.0]])
 
 
@@ -57,7 +53,7 @@ def shares(left: Mapping[int, float], means: Mapping[int, float]) -> dict[int, f
 
 
 def _spread(mean: float) -> float:
-    return max(mean * (1 - mean), _LEAST)
+    return max(mean * (1 - mean), 0.01)
 
 
 @dataclass
@@ -169,7 +165,7 @@ class ConfidenceSequence:
         most = max(centre + scale[g] * (1 - means[g]) for g in q)
         mean = np.clip((self.candidates - self.totals[:, None]) / rest, 0.0, 1.0)
         room = np.maximum(_SIGNS * (mean - [[least], [most]]), 1e-12)
-        stakes = _SIGNS * np.minimum(bet, _CAP / room)
+        stakes = _SIGNS * np.minimum(bet, 0.75 / room)
         return mean, stakes, lambda h, x: centre + scale[h] * (x - means[h])
 
     def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
@@ -221,7 +217,7 @@ class ConfidenceSequence:
 
     def more(self, *means: float) -> int:
         """Return about how many more labels, at the rates so far, refute these means; 1 or more."""
-        rest = min(int(self._rest), FARTHEST)
+        rest = min(int(self._rest), 10_000)
         estimate = self.look().estimate or 0.0
         q = shares(self.learned.left, self.learned.means())
         mean, stakes, valued = self._bets(q)
@@ -371,7 +367,7 @@ def answer(
     if items is not None and len(question.of) == 2:
         # The mean p is how often the first rater is right where they differ: the figure is 2p - 1
         # of the share of items on which they do.
-        scale = 2 * items.apart
+        scale = 2 * (sum(map(len, items.passes.values())) / items.items)
         ends = {name: p for name, p in asdict(look).items() if name != "labels" and p is not None}
         look = replace(look, **{name: scale * (p - 0.5) for name, p in ends.items()})
     narrow = question.width is not None and look.high - look.low <= question.width + SLACK
@@ -401,10 +397,7 @@ def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
 def _reply(
     question: RunQuestion, sequence: ConfidenceSequence, look: Look, scale: float, *, narrow: bool
 ) -> tuple[Reply, int | None]:
-    """Return the reply so far, and about how many more labels decide the question.
-
-    ``scale`` is how far the figure moves if the mean of the sequence moves from 0 to 1.
-    """
+    """Return the reply so far, and how many more labels decide; ``scale`` is that of the figure."""
     if narrow and question.limit is None:
         return Reply.YES, 0
     if question.limit is not None:

@@ -30,9 +30,9 @@ from reviewdesk.domain.labels.sampling import (
 )
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.stats.calibration import Ints, Rows, measure, numbered
+from reviewdesk.domain.stats.calibration import Rows, measure, numbered
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.dense import Bools, Floats
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints
 
 ESCALATED_ONLY = "describes escalated verdicts only"
 
@@ -166,8 +166,7 @@ class LabelColumns:
 
     @property
     def passed(self) -> Bools:
-        found: Bools = self.decision == PASS
-        return found
+        return np.asarray(self.decision == PASS)
 
     @property
     def judged(self) -> Bools:
@@ -183,19 +182,16 @@ class LabelColumns:
 
     @property
     def right(self) -> Bools:
-        found: Bools = self.passed == self.is_truth(Truth.PASS)
-        return found
+        return np.asarray(self.passed == self.is_truth(Truth.PASS))
 
     @property
     def cell(self) -> Ints:
-        """The index of each decided entry into ``CELLS``."""
         return np.where(self.is_truth(Truth.PASS), ~self.passed, 2 + self.passed).astype(np.int64)
 
     @property
     def counts(self) -> Bools:
         apart = self.stratum % FIRST_REST == 2
-        found: Bools = self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart)
-        return found
+        return np.asarray(self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart))
 
     def confidences(self, source: str, *, scores_stated: bool) -> Floats:
         """Return how sure the panel is of each decision, by one declared mapping; NaN if unknown.
@@ -221,10 +217,7 @@ class LabelColumns:
 
     @cached_property
     def contents(self) -> tuple[Ints, Ints]:
-        """The content of each entry as a number, and the first entry of each content.
-
-        Without ``content``, entries at one place in the draw count as one content.
-        """
+        """The content (else place) of each entry as a number, and each content's first entry."""
         return self.units if self.content is None else self._distinct(self.content)
 
     def _distinct(self, codes: Ints) -> tuple[Ints, Ints]:
@@ -343,10 +336,7 @@ def both_lines(
     source: str | None = None,
     weighing: Weighing | None = None,
 ) -> Calibration:
-    """Return the labels' line, and the population's if the design is weighted or a census.
-
-    ``source`` replaces the run's own confidence mapping, ``weighing`` the weights of the draw.
-    """
+    """Return the labels' line, and the population's if the design is weighted or a census."""
     used = chosen_source(figures, source)
     rows, kept = found.rows(used, scores_stated=figures.scores_stated)
     weighing = weighing or found.weigh(figures.sizes, figures.decided)
@@ -390,6 +380,5 @@ def both_lines(
 
 
 def labelled_alone(found: LabelColumns) -> Metrics:
-    """Return the figures for a blind session, which depend on the labelled verdicts alone."""
     source, stated = found.own_source
     return measure(found.rows(source, scores_stated=stated)[0])

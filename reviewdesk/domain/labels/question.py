@@ -19,12 +19,10 @@ FIGURES = {"accuracy": "accuracy", "pass_rate": "pass rate", "brier": "Brier sco
 LEVEL = 0.95
 PLANNED = 100
 _MOST_PLANNED = 100_000
-_OF_EVENT = ("at", "event", "closed")
 _ASKED = re.compile(
     r"\s*([a-z][a-z_ ]*?)(?:\s+of\s+(.+?))?\s*(?:(>=|<=)\s*(-?[0-9.]+)\s*(%?))?\s*", re.IGNORECASE
 )
 PANEL = "panel"
-"""The name of the panel in a question, as opposed to its jurors."""
 _LESS = " less "
 _EXAMPLE = 'Ask, for example, "accuracy >= 0.9", or "accuracy" with --width 0.1.'
 
@@ -38,10 +36,7 @@ class Reply(StrEnum):
 
 
 class RunQuestion(Struct, frozen=True):
-    """A limit on a figure of a run, or an interval no wider than ``width``.
-
-    The figure is the panel's, or the accuracy ``of`` one juror, or of one rater less another's.
-    """
+    """A limit on a figure of a run, of one juror or a difference of two, or a ``width`` for it."""
 
     figure: str
     op: str = ""
@@ -75,7 +70,6 @@ class RunQuestion(Struct, frozen=True):
         return "difference" if len(self.of) == 2 else FIGURES[self.figure]
 
     def is_same(self, asked: "RunQuestion") -> bool:
-        """Return True if ``asked``, not recorded yet, is this question once more."""
         return replace(
             asked, guesses=self.guesses, unlabelled=self.unlabelled, turn=self.turn, at=self.at,
             event=self.event,
@@ -84,7 +78,9 @@ class RunQuestion(Struct, frozen=True):
     def detail(self) -> dict[str, Any]:
         """Return the event's detail; the rest of the question follows from the event itself."""
         held = to_builtins(self, str_keys=True)
-        return {"question": {name: held[name] for name in held if name not in _OF_EVENT}}
+        for name in ("at", "event", "closed"):
+            del held[name]
+        return {"question": held}
 
     @staticmethod
     def from_detail(
@@ -101,10 +97,7 @@ class RunQuestion(Struct, frozen=True):
 def parse_question(
     text: str, width: float | None = None, planned: int = PLANNED, level: float = LEVEL
 ) -> RunQuestion:
-    """Read ``accuracy >= 0.9``, ``accuracy of JUROR >= 90%``, or a figure alone with a width.
-
-    ``with_raters`` splits what follows ``of``. Raise UsageError for an unknown figure, or no limit.
-    """
+    """Read a question such as ``accuracy of JUROR >= 90%``; raise UsageError if it asks nothing."""
     found = _ASKED.fullmatch(text)
     if found is None:
         raise UsageError(f"cannot read the question {text!r}", _EXAMPLE)
@@ -169,11 +162,6 @@ class QuestionItems(Struct, frozen=True):
     passes: Mapping[int, Mapping[int, bool]]
     items: int
     guesses: Mapping[int, float]
-
-    @property
-    def apart(self) -> float:
-        """The share of the items on which the two raters differ."""
-        return sum(map(len, self.passes.values())) / self.items
 
 
 class Given(Struct, frozen=True):

@@ -40,7 +40,6 @@ class Weighing(Struct, frozen=True):
     counted: Counter[int]
     """The number of pass and fail labels in each stratum's prefix."""
     empty: tuple[int, ...]
-    """The decided strata without a label that counts."""
     design: Design
     gaps: tuple[DrawGap, ...] = ()
 
@@ -76,10 +75,7 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
 
 
 def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
-    """Return where labels wait for an earlier place of the draw, those with the most first.
-
-    ``found`` has the length of each stratum's labelled prefix, and the number of its labels.
-    """
+    """Return where labels wait, by each stratum's prefix and number of labels; the most first."""
     made = [DrawGap(h, end, many - end) for h, (end, many) in found.items() if many > end]
     return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 
@@ -96,11 +92,6 @@ def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, flo
     if any(h >= FIRST_REST for h in empty):
         return Design.ESCALATED_ONLY
     return Design.PARTIAL if empty else Design.WEIGHTED
-
-
-FEW_ERRORS = 5
-"""With fewer audit errors than this, their rate is unstable and a bound is shown instead."""
-RISK = 0.05
 
 
 class Stratum(Struct, frozen=True):
@@ -180,14 +171,11 @@ def strata(
 
 
 def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
-    """Sum up the audit; ``drawn`` says if the panel is right on each label that counts.
-
-    An error rate that is known, as every decided verdict counts, has no bound.
-    """
+    """Sum up the audit; ``drawn`` says if the panel is right on each label that counts."""
     rest = [stratum for stratum in found if stratum.audit and stratum.decided]
     known = all(stratum.counted == stratum.size for stratum in rest)
     errors = drawn.count(False)
-    few = bool(drawn) and errors < FEW_ERRORS and not known
+    few = bool(drawn) and errors < 5 and not known
     return AuditSample(
         planned=sum(stratum.audit for stratum in found),
         done=sum(stratum.audit_done for stratum in found),
@@ -198,13 +186,10 @@ def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
 
 
 def upper_bound(errors: int, k: int) -> float:
-    """Return the one-sided 95% upper bound on an error rate after ``errors`` in ``k`` draws.
-
-    It is 1.0 if every draw is an error. Source: Clopper and Pearson 1934.
-    """
+    """Return the one-sided 95% upper bound of Clopper and Pearson on ``errors`` in ``k``."""
     if errors >= k:
         return 1.0
-    return bisect(lambda rate: 1 - beta_cdf(rate, errors + 1, k - errors) > RISK, errors / k, 1.0)
+    return bisect(lambda rate: 1 - beta_cdf(rate, errors + 1, k - errors) > 0.05, errors / k, 1.0)
 
 
 SOURCES = ("support", "score", "reported", "vote_share")

@@ -88,10 +88,7 @@ def segment_table(
 def worst_low(
     made: "LabelledRows", frame: Sequence[SegmentVerdict], by: str
 ) -> tuple[float | None, str]:
-    """Return the lowest lower end of accuracy for such items over all segments, and its segment.
-
-    It covers any answer of the unanswered items. ``None`` without enough labels.
-    """
+    """Return the lowest lower end of accuracy for such items, if any, and its segment."""
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.summary import either_answer
 
@@ -260,10 +257,7 @@ def _composite(
 
 
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:
-    """Return the lower end of a subject's composite, or of the worst one's, and whose it is.
-
-    Return ``None`` with the reason if a dimension has no verdict.
-    """
+    """Return the lower end of a subject's composite, or of the worst one's, and whose it is."""
     mine = [one for one in found if subject in (None, one.subject)]
     if not mine:
         return None, f"no verdict of {show_line(subject or UNNAMED, 60)} has a dimension"

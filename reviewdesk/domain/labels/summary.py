@@ -26,10 +26,10 @@ from reviewdesk.domain.labels.sampling import (
     decided_verdicts,
 )
 from reviewdesk.domain.records import Calibration, Design
-from reviewdesk.domain.stats.calibration import Bools, Ints, Rows, measure
+from reviewdesk.domain.stats.calibration import Clusters, Rows, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
-from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
+from reviewdesk.domain.stats.dense import Bools, Ints
 from reviewdesk.domain.stats.figures import (
     ALONE,
     ConfidenceSums,
@@ -81,17 +81,14 @@ class LabelledRows:
 
     @property
     def places(self) -> Ints:
-        """The places of the rows among the columns."""
         return self._kept[1]
 
     @cached_property
     def verdicts(self) -> list[LabelledRow]:
-        """The verdicts that give a row."""
         return [self.labelled[place] for place in self.places.tolist()]
 
     @cached_property
     def weights(self) -> list[float]:
-        """The weights of the rows."""
         return [self.weighing.weights[place] for place in self.places.tolist()]
 
     @property
@@ -108,7 +105,6 @@ class LabelledRows:
 
     @cached_property
     def inside(self) -> Bools:
-        """Whether each label lies in the labelled part of the draw."""
         return np.array(self.weighing.drawn, np.bool_)
 
     @cached_property
@@ -151,10 +147,7 @@ class LabelledRows:
         return stratified_rates(self.voted, target, self.clusters)
 
     def share(self, name: str, lacking: str | None = None, target: Target = Target.RUN) -> Estimate:
-        """Return one of the rates to quote; without any label it has no bounds either.
-
-        ``lacking`` is the reason if there is no estimate.
-        """
+        """Return one of the rates to quote, or the reason that it is ``lacking``."""
         if not any(one.labels for one in self.voted):
             return Estimate(None, reason=lacking or NO_LABEL)
         found: Estimate = getattr(self.rates(target), name)
@@ -199,8 +192,7 @@ def weigh(
 def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
     """Return the rows with the panel wrong on every unanswered item of the draw, then right.
 
-    ``as_label`` makes every such item a fail, then a pass. If the labels do not represent the run,
-    all unanswered items count. Without any, return ().
+    ``as_label`` makes every such item a fail, then a pass. Without any, return ().
     """
     columns = made.columns
     asked = columns.unanswered
@@ -323,7 +315,7 @@ def _of_answers(
     return PanelIntervals(
         target=target,
         counted=counted,
-        tests=counted if made.clusters is None else made.clusters.tests,
+        tests=counted if made.clusters is None else len(np.unique(made.clusters.test)),
         **asdict(found),
         brier=brier,
         gap=gap,
@@ -367,7 +359,6 @@ def _holding(value: float | None, ends: tuple[float, float]) -> Estimate:
 
 
 SIMULATED = ("accuracy", "should_pass", "specificity", "sensitivity", "gap", "brier")
-"""The figures whose intervals the page shows, in its order."""
 
 
 def simulate(

@@ -1,21 +1,136 @@
-"""What several people did on the items of a run, how far they agree, and how often they err."""
+"""What people did on the items of a run, how far they agree, also with themselves, and err."""
 
+import hashlib
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import combinations
 from statistics import fmean, stdev
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
 from reviewdesk.domain.stats.distributions import benjamini_hochberg, bisect, t_two_sided
 from reviewdesk.domain.stats.figures import Estimate, Part
-from reviewdesk.domain.stats.kappa import kappa_of
+from reviewdesk.domain.stats.kappa import cohen_kappa, kappa_of
 from reviewdesk.domain.stats.rates import drawn_rate, wilson
 from reviewdesk.domain.verdict import SLACK, Decision
+
+MOST_OPINIONS = 9
+
+
+def is_double(item: bytes, share: float) -> bool:
+    """Return True if a hash of its content puts an item in the ``share`` that two people label."""
+    digest = hashlib.sha256(b"second opinion\n" + item.hex().encode()).digest()
+    return int.from_bytes(digest[:8]) < share * 2**64
+
+
+OTHERS = 50
+"""The fewest labels of other items between the two labels of one item."""
+
+
+def repeats_due(
+    newest: Mapping[bytes, int], offered: Container[bytes], rest: int, seed: str, share: float
+) -> list[bytes]:
+    """Return the items that may come back after one more label, the longest waiting first.
+
+    ``newest`` has the key of each item's newest label. A keyed hash decides if one of the
+    ``offered`` items is among the ``share``, and how long after ``OTHERS`` other labels it may come
+    back. ``rest`` counts the labels since the last repeat, so that a raised share brings no burst.
+    """
+    if share <= 0 or rest < math.ceil(1 / (2 * share)):
+        return []
+    found = []
+    for place, item in enumerate(sorted(newest, key=newest.__getitem__)):
+        digest = _digest(seed, item)
+        # So nobody can count to a repeat.
+        due = place + OTHERS + digest[8] % 25
+        drawn = int.from_bytes(digest[:8]) < share * 2**64
+        if drawn and due <= len(newest) and item in offered:
+            found.append((due, item))
+    return [item for _, item in sorted(found)]
+
+
+@lru_cache(1 << 16)
+def _digest(seed: str, item: bytes) -> bytes:
+    return hashlib.sha256(f"{seed}\n{item.hex()}".encode()).digest()
+
+
+class LabelPair(Struct, frozen=True):
+    """Both labels of one item; ``unseen`` if no panel answer was seen before the second."""
+
+    first: Truth
+    second: Truth
+    unseen: bool
+
+
+class SelfAgreement(Struct, frozen=True):
+    """How often a reviewer's second label equals the first, with Wilson's interval.
+
+    ``kappa`` is Cohen's, over pass, fail and unsure. ``None`` without repeats, and if chance alone
+    would agree on every one.
+    """
+
+    n: int
+    same: int
+    rate: float | None
+    low: float | None
+    high: float | None
+    kappa: float | None
+
+
+def self_agreement(pairs: Sequence[LabelPair]) -> SelfAgreement:
+    n = len(pairs)
+    same = sum(pair.first is pair.second for pair in pairs)
+    if not n:
+        return SelfAgreement(0, 0, None, None, None, None)
+    kappa = cohen_kappa([pair.first for pair in pairs], [pair.second for pair in pairs])
+    return SelfAgreement(n, same, same / n, *wilson(same, n), kappa)
+
+
+AWAY = timedelta(minutes=5)
+"""A longer gap between two events does not count as work on the item."""
+
+
+class Pacing:
+    """The pace of a reviewer's newest events in a run.
+
+    The dwell of a label is the sum of the gaps between events since the previous standing label,
+    repeat or defer, in seconds. A label has no dwell if there is none before it, or if a gap is
+    over ``AWAY`` or negative. An undone event ends no dwell, so its time goes to the next label.
+    """
+
+    def __init__(self) -> None:
+        # A pace costs the same however long a run is.
+        self._steps = deque[tuple[datetime, str, int]](maxlen=2_000)
+        self._undone = set[int]()
+
+    def add(self, at: datetime, kind: str, action: int) -> None:
+        self._steps.append((at, kind, action))
+
+    def turn(self, action: int, *, stands: bool) -> None:
+        (self._undone.discard if stands else self._undone.add)(action)
+
+    def pace(self) -> Pace:
+        """Return the pace so far: the number of dwells / their sum * 3600, unless that sum is 0."""
+        dwells = []
+        before = None
+        spent: timedelta | None = None
+        for at, kind, action in self._steps:
+            if before is not None and spent is not None:
+                gap = at - before
+                spent = spent + gap if timedelta() <= gap <= AWAY else None
+            if kind in {"label", "defer", "repeat"} and action not in self._undone:
+                if kind == "label" and spent is not None:
+                    dwells.append(spent.total_seconds())
+                spent = timedelta()
+            before = at
+        worked = math.fsum(dwells)
+        return Pace(len(dwells) / worked * 3600 if worked else None, len(dwells))
+
 
 Labels = tuple[str | None, ...]
 """The label of each rater, in the order of the raters; ``None`` where one gave none."""
@@ -138,10 +253,7 @@ def _alpha(items: Sequence[tuple[Labels, float]]) -> float | None:
 
 
 def second_opinions(strata: Sequence[RatedStratum]) -> "ReviewerError":
-    """Estimate how often people err from items with several pass or fail labels.
-
-    An item counts by its share of alike pairs, through the draw if every stratum has such an item.
-    """
+    """Estimate how often people err from items with several pass or fail labels."""
     held = []
     for one in strata:
         clear: Counter[Labels] = Counter()
@@ -162,10 +274,6 @@ def _standing(strata: Sequence[RatedStratum]) -> Sequence[RatedStratum]:
     if all(one.n and one.size for one in strata):
         return strata
     return [RatedStratum(one.items) for one in strata]
-
-
-_MOST = 100_000
-"""The most second opinions that the search looks ahead."""
 
 
 class ReviewerError(Struct, frozen=True):
@@ -206,7 +314,7 @@ def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
         low, high = wilson(share * items, items)
         return error_rate(high) - error_rate(low)
 
-    needed = bisect(lambda items: width(items) > width(n) / 2, n, _MOST)
+    needed = bisect(lambda items: width(items) > width(n) / 2, n, 100_000)
     rate = Estimate(error_rate(share), error_rate(d.low), error_rate(d.high))
     return ReviewerError(n, d, rate, math.ceil(needed - 1e-9) - n)
 
@@ -239,12 +347,10 @@ def sensitivity(accuracy: Estimate, error: ReviewerError) -> Estimate | None:
 
 
 REVIEWERS = 3
-"""The fewest reviewers for the test."""
 ITEMS = 30
 """The fewest items that a reviewer must share with two others."""
 EDGE = 0.15
 """How much worse a panel may be, because people cost more: .2 for experts, .1 for a crowd."""
-_RATE = 0.05
 
 
 class LeftOut(Struct, frozen=True):
@@ -270,7 +376,6 @@ class AlternativeTest(Struct, frozen=True):
 
     @property
     def winning(self) -> float | None:
-        """The share of reviewers whom the panel may stand in for."""
         found = self.reviewers
         return fmean(one.won for one in found) if found else None
 
@@ -320,7 +425,7 @@ def alternative_test(
     adjusted = benjamini_hochberg([one.p for one in found])
     return AlternativeTest(
         tuple(
-            replace(one, won=q is not None and q * harmonic <= _RATE)
+            replace(one, won=q is not None and q * harmonic <= 0.05)
             for one, q in zip(found, adjusted, strict=True)
         )
     )

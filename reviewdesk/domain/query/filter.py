@@ -71,9 +71,7 @@ def _has_word(text: str) -> bool:
 RULE = "a space is and, ! not, | or (binds tighter), ( ) group"
 """How the words of a filter are combined, as shown to users."""
 EXAMPLE = "esc|bias !(mark note)"
-"""A filter that uses the whole rule: one of two flags, and not both of two facts."""
 HELP = f"{RULE}\n{EXAMPLE} keeps (esc or bias) and not (mark and note)"
-"""The rule, and a second line that explains the example."""
 
 
 _SIGN = re.compile(r" +|\||!?\(|\)")
@@ -152,10 +150,6 @@ class Term:
     negated: bool
     column: int = field(default=0, compare=False)
 
-    @property
-    def hidden(self) -> bool:
-        return self.kind not in _OPEN_KINDS and self.name != "label"
-
 
 class Nested(Struct, frozen=True):
     """A filter in parentheses, or a saved filter, as one part of another filter."""
@@ -182,7 +176,7 @@ class Filter(Struct, frozen=True):
 
     @property
     def hidden(self) -> bool:
-        return any(term.hidden for term in self.terms())
+        return any(term.kind not in _OPEN_KINDS and term.name != "label" for term in self.terms())
 
     @property
     def decided(self) -> bool:
@@ -231,7 +225,6 @@ def parse_order(order: str) -> tuple[str, bool]:
 
 
 def hidden_order(order: str) -> bool:
-    """Return True if an order depends on a fact that a blind session hides."""
     return parse_order(order)[0] not in {"draw", MIXED, "file", "id"}
 
 
@@ -434,9 +427,6 @@ def _hint(word: str = "") -> str:
 
 # What can be typed next
 
-_MAX_OPTIONS = 100
-"""The maximum number of options offered at once."""
-
 
 class Vocabulary(Struct, frozen=True):
     """The names of a desk that a filter may use."""
@@ -445,7 +435,6 @@ class Vocabulary(Struct, frozen=True):
     jurors: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     filters: Mapping[str, str] = {}
-    """The saved filters, by name."""
 
 
 class Option(Struct, frozen=True):
@@ -481,7 +470,7 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     found: Iterable[Option] = ()
     if before != ")":
         found = _options(text[start:cursor], vocabulary, saved=alone and before != "!")
-    return Completion(start, end, tuple(islice(found, _MAX_OPTIONS)))
+    return Completion(start, end, tuple(islice(found, 100)))
 
 
 def complete_order(text: str, cursor: int) -> Completion:

@@ -4,13 +4,12 @@ import dataclasses
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import reduce
 from operator import and_, or_
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import TRUTH, TRUTHS
@@ -31,6 +30,8 @@ from reviewdesk.domain.verdict import SLACK
 Column = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int32]
+Find = Callable[[Term], Iterable[int]]
+"""Returns the keys of a run that match a term, as columns cannot decide it."""
 
 _WARNINGS = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
 _ANY = Flag.BIAS_WARNING | Flag.SAME_FAMILY
@@ -38,104 +39,8 @@ _SORTED = NUMBERS.keys() & ORDERS
 """The orders by a number; ties follow the draw."""
 
 
-class QueueFacts(Struct, frozen=True):
-    """The facts of some verdicts: columns, and a function for terms that columns cannot decide."""
-
-    size: int
-    columns: Mapping[str, Column]
-    matching: Callable[[Term], Mask]
-
-
-def columns_of(kept: Filter, order: str) -> frozenset[str]:
-    """Return the names of the columns that a filter and an order need."""
-    name, _ = parse_order(order)
-    needed = {name} & PLACES or {"draw"}
-    needed |= {name} & _SORTED
-    for term in kept.terms():
-        if term.kind == "flag" or term.name == "warn":
-            needed.add("flags")
-        elif term.name in WRONG:
-            needed |= {"decision", "truth"}
-        else:
-            needed |= {"truth" if term.name == "label" else term.name} & TYPES.keys() - PLACES
-    return frozenset(needed - {"draw"} if name == "file" else needed)
-
-
-def ordered(facts: QueueFacts, mask: Mask | None, order: str) -> Rows:
-    name, descending = parse_order(order)
-    rows: Rows = np.arange(facts.size, dtype=np.int32)
-    if name != "file":
-        rows = facts.columns[name if name in PLACES else "draw"]
-    rows = rows if mask is None else rows[mask[rows]]
-    rows = rows[::-1] if descending else rows
-    if name in _SORTED:
-        values = facts.columns[name][rows]
-        values = -values if descending else values
-        # Rows with equal values keep their order.
-        rows = rows[np.argsort(values, kind="stable")]
-    return rows
-
-
-def mask_of(facts: QueueFacts, kept: Filter) -> Mask | None:
-    """Return the mask of a filter; ``None`` if it is empty and so matches every verdict."""
-    groups = [reduce(or_, (_part(facts, part) for part in group)) for group in kept.groups]
-    return reduce(and_, groups) if groups else None
-
-
-def _part(facts: QueueFacts, part: Part) -> Mask:
-    if isinstance(part, Nested):
-        mask = mask_of(facts, part.filter)
-        found = np.ones(facts.size, np.bool_) if mask is None else mask
-        return ~found if part.negated else found
-    name = part.name if part.kind in {"choice", "state", "panel"} else part.kind
-    if name in _CONDITIONS and not (name == "label" and part.value in HALVES):
-        found = _CONDITIONS[name](facts.columns, part)
-    elif part.name == "untagged":
-        found = ~facts.matching(dataclasses.replace(part, name="tagged"))
-    else:
-        found = facts.matching(part)
-    return ~found if part.negated else found
-
-
-_COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
-    "<": lambda column, number: column < number - SLACK,
-    "<=": lambda column, number: column <= number + SLACK,
-    "=": lambda column, number: np.abs(column - number) <= SLACK,
-    ">=": lambda column, number: column >= number - SLACK,
-    ">": lambda column, number: column > number + SLACK,
-}
-
-
-def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
-    found: Mask = columns[name] == (-1 if word == "none" else CODES[name].index(word))
-    return found
-
-
-def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:
-    sides = (("pass", "fail"), ("fail", "pass"))
-    marks = [
-        _is(columns, "decision", made) & _is(columns, "truth", truth)
-        for made, truth in sides
-        if term.value in {"", made}
-    ]
-    return reduce(or_, marks)
-
-
-_CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Mask]] = {
-    "flag": lambda columns, term: columns["flags"] & int(term.value) != 0,
-    "number": lambda columns, term: _COMPARISONS[term.op](columns[term.name], float(term.value)),
-    "warn": lambda columns, term: columns["flags"] & int(_WARNINGS.get(term.value, _ANY)) != 0,
-    "label": lambda columns, term: _is(columns, "truth", term.value),
-    **dict.fromkeys(("decision", "band"), lambda cols, term: _is(cols, term.name, term.value)),
-    **dict.fromkeys(WRONG, _wrong),
-    **dict.fromkeys(UNANIMOUS, lambda columns, term: columns[term.name] != 0),
-}
-"""The conditions that columns can decide, by the name of the term; all others need the desk."""
-
-
 _FIXED = frozenset({"text", "juror", "failed", "abstained", "run", "flip"})
 """Terms that match the same verdicts for as long as the same runs are loaded."""
-_MOST_MASKS = 16
 _TRUTHS = np.array([CODES["truth"].index(one) if one else -1 for one in TRUTHS], np.int8)
 """The code of a truth by its bits in the byte of a label."""
 
@@ -177,11 +82,7 @@ class RunColumns:
         found[rows[(rows >= 0) & (rows < self.size)]] = True
         return found
 
-    def facts(self, find: Callable[[Term], Iterable[int]]) -> QueueFacts:
-        """Return the columns with ``find``, which returns the keys that match any other term."""
-        return QueueFacts(self.size, self.columns, partial(self._matching, find))
-
-    def _matching(self, find: Callable[[Term], Iterable[int]], term: Term) -> Mask:
+    def matching(self, term: Term, find: Find) -> Mask:
         """Return the mask of a term that columns cannot decide; keep it if it cannot change."""
         known = self.masks.pop(term, None)
         if known is not None:
@@ -190,7 +91,7 @@ class RunColumns:
         found = self.mask(find(term))
         if not {term.kind, term.name}.isdisjoint(_FIXED):
             self.masks[term] = np.packbits(found)
-            for oldest in list(self.masks)[:-_MOST_MASKS]:
+            for oldest in list(self.masks)[:-16]:
                 self.masks.pop(oldest, None)
         return found
 
@@ -202,6 +103,92 @@ class RunColumns:
     @property
     def bytes(self) -> int:
         return sum(column.nbytes for column in (*self.columns.values(), *self.masks.values()))
+
+
+def columns_of(kept: Filter, order: str) -> frozenset[str]:
+    """Return the names of the columns that a filter and an order need."""
+    name, _ = parse_order(order)
+    needed = {name} & PLACES or {"draw"}
+    needed |= {name} & _SORTED
+    for term in kept.terms():
+        if term.kind == "flag" or term.name == "warn":
+            needed.add("flags")
+        elif term.name in WRONG:
+            needed |= {"decision", "truth"}
+        else:
+            needed |= {"truth" if term.name == "label" else term.name} & TYPES.keys() - PLACES
+    return frozenset(needed - {"draw"} if name == "file" else needed)
+
+
+def ordered(held: RunColumns, mask: Mask | None, order: str) -> Rows:
+    name, descending = parse_order(order)
+    rows: Rows = np.arange(held.size, dtype=np.int32)
+    if name != "file":
+        rows = held.columns[name if name in PLACES else "draw"]
+    rows = rows if mask is None else rows[mask[rows]]
+    rows = rows[::-1] if descending else rows
+    if name in _SORTED:
+        values = held.columns[name][rows]
+        values = -values if descending else values
+        # Rows with equal values keep their order.
+        rows = rows[np.argsort(values, kind="stable")]
+    return rows
+
+
+def mask_of(held: RunColumns, kept: Filter, find: Find) -> Mask | None:
+    """Return the mask of a filter; ``None`` if it is empty and so matches every verdict."""
+    groups = [reduce(or_, (_part(held, part, find) for part in group)) for group in kept.groups]
+    return reduce(and_, groups) if groups else None
+
+
+def _part(held: RunColumns, part: Part, find: Find) -> Mask:
+    if isinstance(part, Nested):
+        mask = mask_of(held, part.filter, find)
+        found = np.ones(held.size, np.bool_) if mask is None else mask
+        return ~found if part.negated else found
+    name = part.name if part.kind in {"choice", "state", "panel"} else part.kind
+    if name in _CONDITIONS and not (name == "label" and part.value in HALVES):
+        found = _CONDITIONS[name](held.columns, part)
+    elif part.name == "untagged":
+        found = ~held.matching(dataclasses.replace(part, name="tagged"), find)
+    else:
+        found = held.matching(part, find)
+    return ~found if part.negated else found
+
+
+_COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
+    "<": lambda column, number: column < number - SLACK,
+    "<=": lambda column, number: column <= number + SLACK,
+    "=": lambda column, number: np.abs(column - number) <= SLACK,
+    ">=": lambda column, number: column >= number - SLACK,
+    ">": lambda column, number: column > number + SLACK,
+}
+
+
+def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
+    return np.asarray(columns[name] == (-1 if word == "none" else CODES[name].index(word)))
+
+
+def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:
+    sides = (("pass", "fail"), ("fail", "pass"))
+    marks = [
+        _is(columns, "decision", made) & _is(columns, "truth", truth)
+        for made, truth in sides
+        if term.value in {"", made}
+    ]
+    return reduce(or_, marks)
+
+
+_CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Mask]] = {
+    "flag": lambda columns, term: columns["flags"] & int(term.value) != 0,
+    "number": lambda columns, term: _COMPARISONS[term.op](columns[term.name], float(term.value)),
+    "warn": lambda columns, term: columns["flags"] & int(_WARNINGS.get(term.value, _ANY)) != 0,
+    "label": lambda columns, term: _is(columns, "truth", term.value),
+    **dict.fromkeys(("decision", "band"), lambda cols, term: _is(cols, term.name, term.value)),
+    **dict.fromkeys(WRONG, _wrong),
+    **dict.fromkeys(UNANIMOUS, lambda columns, term: columns[term.name] != 0),
+}
+"""The conditions that columns can decide, by the name of the term; all others need the desk."""
 
 
 def rows_with_seat(

@@ -55,7 +55,6 @@ NAMED = {
     "run": "also judged in that run",
     "flip": "decided otherwise in that run",
 }
-"""Facts whose values are names from the desk."""
 UNTAGGED = "none"
 NUMBERS = {
     "score": "the panel's score",
@@ -104,7 +103,6 @@ CODES: Mapping[str, tuple[str, ...]] = {
 PLACES = frozenset({"draw", "mix", "id"})
 """Columns that hold an order of the rows instead of a fact about each row."""
 LABELS = frozenset({"truth"})
-"""The columns that change with the labels."""
 TYPES: Mapping[str, str] = {
     **dict.fromkeys(NUMBERS, "d"),
     **dict.fromkeys(sorted(PLACES), "i"),

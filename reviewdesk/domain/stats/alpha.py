@@ -42,12 +42,13 @@ class AlphaState(Struct, frozen=True):
     def of(units: Units) -> "AlphaState":
         """Compute the state of one part; raise ValueError if a value is infinite."""
         state = AlphaState()
-        for part in _pairable(units):
-            m, k = part.values.shape
-            within = float(part.squares().sum())
-            means = Moments.of(part.means())
-            squares = within + m * means.squares
-            state = state.merge(AlphaState(k, m * k, means.mean, squares, within * (m / (m - 1))))
+        for _, values in _pairable(units):
+            m, k = values.shape
+            means, squares = _spread(values)
+            within = float(squares.sum())
+            over = Moments.of(means)
+            total = within + m * over.squares
+            state = state.merge(AlphaState(k, m * k, over.mean, total, within * (m / (m - 1))))
         return state
 
     def merge(self, other: "AlphaState") -> "AlphaState":
@@ -58,10 +59,6 @@ class AlphaState(Struct, frozen=True):
         return AlphaState(units, both.n, both.mean, both.squares, self.W + other.W)
 
     @property
-    def varies(self) -> bool:
-        return not self._is_rounding(self.M2)
-
-    @property
     def splits(self) -> bool:
         return not self._is_rounding(self.W)
 
@@ -70,7 +67,7 @@ class AlphaState(Struct, frozen=True):
 
     @property
     def alpha(self) -> float | None:
-        if not self.varies:
+        if self._is_rounding(self.M2):
             return None
         return 1 - (self.W / self.N) / (self.M2 / (self.N - 1))
 
@@ -88,16 +85,15 @@ class NominalState(Struct, frozen=True):
     @staticmethod
     def of(units: Units) -> "NominalState":
         """Count one part; raise ValueError if a value is infinite."""
-        found = _pairable(units)
         count: Counter[float] = Counter()
         alike = 0.0
-        for part in found:
-            values, times = np.unique(part.values, return_counts=True)
+        for _, cast in _pairable(units):
+            values, times = np.unique(cast, return_counts=True)
             count.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
             # Count the ballots of each unit that have the value; these form the like pairs.
             for value in values:
-                cast = counted(part.values == value).astype(np.int64)
-                alike += int((cast * (cast - 1)).sum()) / (len(part.values) - 1)
+                same = counted(cast == value).astype(np.int64)
+                alike += int((same * (same - 1)).sum()) / (len(cast) - 1)
         return NominalState(tuple(sorted(count.items())), alike)
 
     def merge(self, other: "NominalState") -> "NominalState":
@@ -178,10 +174,10 @@ def contributions(units: Units) -> Contributions | None:
     pooled = state.M2 / (state.N - 1)
     contribution = np.full(n, np.nan)
     weight = np.zeros(n)
-    for part in _pairable(units):
-        m = len(part.values)
-        contribution[part.rows] = 1 - part.squares() / (m - 1) / pooled
-        weight[part.rows] = m / state.N
+    for rows, values in _pairable(units):
+        m = len(values)
+        contribution[rows] = 1 - _spread(values)[1] / (m - 1) / pooled
+        weight[rows] = m / state.N
     return Contributions(contribution, weight, state.alpha)
 
 
@@ -200,14 +196,14 @@ def merged_ci(
 ) -> tuple[float, float] | None:
     """Return ``interval_ci`` from the merged state and juror-major blocks of all units."""
     n = state.units
-    if n < ENOUGH or not (state.varies and state.splits):
+    if n < ENOUGH or state.alpha is None or not state.splits:
         return None
     made = Moments()
-    for part in (part for block in blocks for part in _pairable(block.T)):
-        m = len(part.values)
-        squares = part.squares()
+    for values in (values for block in blocks for _, values in _pairable(block.T)):
+        m = len(values)
+        means, squares = _spread(values)
         left = state.N - m
-        off = part.means() - state.mean
+        off = means - state.mean
         # The sums of all units but each one, in turn.
         spread = state.M2 - squares - off * off * (m * (state.N / left))
         within = state.W - squares * (m / (m - 1))
@@ -229,21 +225,14 @@ def _matrix(units: Units) -> Floats:
     return np.zeros((len(given), 0))
 
 
-class _Units(Struct, frozen=True):
-    """Some k pairable units that have m ballots each: ``values`` ``[m, k]``, at their ``rows``."""
-
-    rows: Rows
-    values: Floats
-
-    def means(self) -> Floats:
-        return np.asarray(self.values.mean(axis=0))
-
-    def squares(self) -> Floats:
-        return np.asarray(((self.values - self.means()) ** 2).sum(axis=0))
+def _spread(values: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of each column, and the sum of its squared distances from it."""
+    means = values.mean(axis=0)
+    return means, ((values - means) ** 2).sum(axis=0)
 
 
-def _pairable(units: Units) -> list[_Units]:
-    """Return pairable units in groups of equally many ballots; ValueError for an infinite one."""
+def _pairable(units: Units) -> list[tuple[Rows, Floats]]:
+    """Return pairable units by their number m of ballots: rows, and finite ballots ``[m, k]``."""
     found = _matrix(units).T
     ends = (np.fmin.reduce(found, axis=None), np.fmax.reduce(found, axis=None)) if found.size else 0
     if np.isinf(ends).any():
@@ -253,7 +242,7 @@ def _pairable(units: Units) -> list[_Units]:
         if m >= 2:
             (values,) = dense(rows, m, found)
             made += [
-                _Units(here if isinstance(rows, slice) else rows[here], values[:, here])
+                (here if isinstance(rows, slice) else rows[here], values[:, here])
                 for here in parts(values.shape[1])
             ]
     return made

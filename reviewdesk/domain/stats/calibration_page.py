@@ -7,8 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from reviewdesk.domain.gates.expect import LimitCheck
-from reviewdesk.domain.jurors.bias import BiasProbe
-from reviewdesk.domain.jurors.facts import JurorCounts
+from reviewdesk.domain.jurors.facts import BiasProbe, JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.labels.team import ReviewerError
@@ -30,10 +29,7 @@ NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
 
 
 def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> Estimate:
-    """Correct k passes of n by a trusted set from elsewhere (Lang and Reiczigel 2014).
-
-    The estimate is ``None`` if n is 0, a class is empty or the judge carries no signal.
-    """
+    """Correct k passes of n by a trusted set from elsewhere (Lang and Reiczigel 2014)."""
     found = lang_reiczigel(k, n, tp, fn, tn, fp)
     if found is None:
         return Estimate(None, reason=NO_SIGNAL)
@@ -58,10 +54,7 @@ class WorstSegment(Struct, frozen=True):
 
 
 class BlindSplit(Struct, frozen=True):
-    """The figures of the verdicts all of whose labels were given blind, beside the others.
-
-    ``unsaid`` counts the others whose labels do not say, as they come from a shell or a file.
-    """
+    """The figures of verdicts labelled blind, of the ``open`` ones, and how many do not say."""
 
     blind: Metrics
     open: Metrics
@@ -69,10 +62,7 @@ class BlindSplit(Struct, frozen=True):
 
 
 class BlindFigures(Struct, frozen=True):
-    """A blind session's figures, which no answer of the panel on an unlabelled verdict moves.
-
-    ``fit`` weighs every row 1, and is ``None`` if it was not requested.
-    """
+    """A blind session's figures, which no answer of the panel on an unlabelled verdict moves."""
 
     metrics: Metrics
     split: BlindSplit
@@ -195,9 +185,6 @@ def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     )
 
 
-LAST = 9
-
-
 class BinPosition(StrEnum):
     """Where a bin lies relative to a calibrated judge's band; below it is overconfident."""
 
@@ -231,10 +218,7 @@ def edges(index: int) -> tuple[float, float]:
 
 
 def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
-    """Return a drill-down to the labelled verdicts of each bin; none in a blind session.
-
-    The bins of a blind session may use another kind of confidence than a filter reads.
-    """
+    """Return a drill-down to the labelled verdicts of each bin; none in a blind session."""
     if blind or page.fit is None:
         return ()
     bins = {one.index: one for one in page.fit.bins}
@@ -243,7 +227,7 @@ def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
         title = f"right {bins[index].accuracy:.2f}" if index in bins else "weighs nothing"
         low, high = (f"{edge:.1f}"[1:] for edge in edges(index))
         # The last bin has no upper end.
-        below = f" confidence<{high}" if index < LAST else ""
+        below = f" confidence<{high}" if index < 9 else ""
         text = f"label:pass|label:fail confidence>={low if index else 0}{below}"
         made.append(DrillDown(title, text, count))
     return tuple(made)

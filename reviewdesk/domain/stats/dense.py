@@ -83,8 +83,7 @@ def escaped(data: bytes, byte: bytes) -> int:
 def counted(marks: Bools) -> Ints:
     """Count the marks ``[s, n]`` of each unit: ``[n]``, in the smallest type that holds s."""
     kind = np.min_scalar_type(len(marks))
-    found: Ints = np.add.reduce(marks.view(np.uint8), axis=0, dtype=kind)
-    return found
+    return np.asarray(np.add.reduce(marks.view(np.uint8), axis=0, dtype=kind))
 
 
 def given(values: Floats) -> Ints:

@@ -10,10 +10,7 @@ _STEPS = 100_000
 
 
 def t_two_sided(t: float, df: float) -> float:
-    """Return ``P(|T| >= |t|)`` with ``df`` degrees of freedom, which need not be whole.
-
-    Raise ValueError unless t is finite and df is above 0. Source: Abramowitz and Stegun 26.7.1.
-    """
+    """Return ``P(|T| >= |t|)`` for a finite t and ``df`` > 0 (Abramowitz and Stegun 26.7.1)."""
     if df <= 0 or not math.isfinite(t):
         raise ValueError("t is finite and has degrees of freedom above 0")
     odds = t * t / df
@@ -62,10 +59,7 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """Return the regularised incomplete beta function ``I_x(a, b)``, for a and b over 0.
-
-    It is 0 for x under 0, and 1 for x over 1. Source: Abramowitz and Stegun 26.5.8.
-    """
+    """Return the incomplete beta function ``I_x(a, b)``. Source: Abramowitz and Stegun 26.5.8."""
     if not 0 < x < 1:
         return float(x >= 1)
     logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)

@@ -32,10 +32,7 @@ def kappa_of(rows: Mapping[tuple[Hashable, Hashable], float]) -> float | None:
 
 
 def kappa_weights(kappas: Sequence[float | None]) -> list[float | None]:
-    """Return weights from kappas: clipped at 0 and scaled to sum 1, or equal if none is above 0.
-
-    A juror without a kappa gets ``None``, and the others share all the weight.
-    """
+    """Return weights from kappas: clipped at 0 and scaled to sum 1, or equal if none is above 0."""
     clipped = [None if kappa is None else max(kappa, 0.0) for kappa in kappas]
     known = [kappa for kappa in clipped if kappa is not None]
     total = math.fsum(known)

@@ -14,7 +14,7 @@ from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, 
 from reviewdesk.domain.verdict import SLACK
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.stats.clusters import Clusters
+    from reviewdesk.domain.stats.calibration import Clusters
 
 
 class RateDifference(Struct, frozen=True):
@@ -48,10 +48,8 @@ def midp(k: float, n: float, z: float = Z) -> tuple[float, float]:
     """Return the mid-p interval of ``k`` of ``n``, 95% by default; (0, 1) without data.
 
     The lower end is the rate at which ``P(X > k) + P(X = k)/2`` of a binomial X is the upper tail
-    of z, 2.5% by default; the upper end likewise. Counts may be fractions: the probabilities are
-    those of the beta distribution. Each end misses about half as often as ``z`` allows for both,
-    while Wilson's upper end misses in up to 10% of strata with few labels and few misses. Source:
-    Lancaster 1961; Berry and Armitage 1995.
+    of z, the upper end likewise. Counts may be fractions: the probabilities are those of the beta
+    distribution. Source: Lancaster 1961; Berry and Armitage 1995.
     """
     if n <= 0:
         return 0.0, 1.0
@@ -103,11 +101,9 @@ def rate_difference(k1: float, n1: float, k2: float, n2: float) -> RateDifferenc
 
 
 def sign_test(one: int, two: int) -> float | None:
-    """Return the two-sided mid-p value for ``one`` and ``two`` being halves of their sum n.
+    """Return the two-sided mid-p value for ``one`` and ``two`` being halves of their sum, if not 0.
 
-    ``2·(P(X > k) + P(X = k)/2)``, at most 1, for a binomial X of n at one half and k the larger
-    count; ``None`` if n is 0. It is McNemar's test of paired answers in its mid-p form. Source:
-    Fagerland, Lydersen and Laake 2013.
+    It is McNemar's test of paired answers in its mid-p form. Source: Fagerland and others 2013.
     """
     n = one + two
     k = max(one, two)
@@ -121,8 +117,7 @@ def tango(gained: float, lost: float, n: float, z: float = Z) -> float:
     """Return an end of Tango's score interval of ``(gained - lost)/n``, paired on n items.
 
     It is the difference δ at which ``(gained - lost - nδ) / √(n(2q + δ(1-δ)))`` is z, with q the
-    most likely share lost if the difference is δ: the lower end for a z above 0, the upper one for
-    a z below. Source: Tango 1998.
+    most likely share lost if the difference is δ. Source: Tango 1998.
     """
 
     def score(delta: float) -> float:
@@ -215,11 +210,7 @@ class Voted(Struct, frozen=True):
 def stratified_rates(
     found: Sequence[Voted], target: Target = Target.RUN, clusters: "Clusters | None" = None
 ) -> Rates:
-    """Estimate a rater's rates over all verdicts that it decided, from the labels that count.
-
-    ``clusters`` are the labels by content and case, if some have several verdicts: the intervals
-    then take the number of labels divided by the design effect.
-    """
+    """Estimate a rater's rates from the labels that count, and their ``clusters`` if any."""
     if clusters is None:
         right = sensitive = specific = deserved = ALONE
     else:
@@ -248,8 +239,6 @@ def part_of(found: Voted, hits: float, deff: float) -> Part:
     """Return a stratum's counts in labels, reduced by the effect of shared contents and cases."""
     spread = found.spread
     n = found.counted.n
-    if spread is None and deff == 1:
-        return Part(found.size, n, hits)
     if spread is None:
         return Part(found.size / deff, n / deff, hits / deff, found.size)
     each = (spread.effective / spread.labels if spread.labels else 1.0) / deff
@@ -337,10 +326,7 @@ def _lower_end(a: float, b: float, below: float, above: float, cross: float) -> 
 
 
 def part_interval(part: Part, z: float = Z, interval: Interval = wilson) -> tuple[float, float]:
-    """Return one stratum's interval, Wilson's by default, at the sample size ``n(N-1)/(N-n)``.
-
-    A fully labelled stratum gives a point, one without labels (0, 1).
-    """
+    """Return a stratum's interval at the sample size ``n(N-1)/(N-n)``; (0, 1) without labels."""
     if not part.labelled:
         return 0.0, 1.0
     left = part.size - part.labelled

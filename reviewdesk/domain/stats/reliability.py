@@ -1,9 +1,4 @@
-"""How stated confidence relates to being right, and the intervals of kappa, gap and Brier.
-
-The intervals follow from a draw's strata, without resampling. Those for such items take the run as
-a sample: the distance of each end from the figure is combined by squares with that of a whole run
-of the same size, as ``rates.stratified_rate`` does.
-"""
+"""How stated confidence relates to being right, and the intervals of kappa, gap and Brier."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,8 +8,6 @@ from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import (
     BINS,
-    Bools,
-    Floats,
     Rows,
     bin_index,
     ece,
@@ -22,6 +15,7 @@ from reviewdesk.domain.stats.calibration import (
     measure,
 )
 from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.dense import Bools, Floats
 from reviewdesk.domain.stats.distributions import bisect, t_quantile
 from reviewdesk.domain.stats.figures import (
     Bin,
@@ -55,7 +49,6 @@ def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
     """
     rows = weighted_rows(rows)
     index = bin_index(rows.confidence)
-
     mass, sure, right = (
         np.bincount(index, weights=values, minlength=BINS)
         for values in (rows.weight, rows.weight * rows.confidence, rows.weight * rows.correct)
@@ -125,23 +118,14 @@ def log_loss(rows: Rows) -> LogLoss | None:
     return LogLoss(value, int((inside != rows.confidence).sum()))
 
 
-DRAWS = 9_999
-"""The number of simulated calibrated judges; a p then has four decimals."""
-SEED = 20
 RISK = 0.05
 LEAF = 512
 """Up to this many rows a distribution is built row by row; above, an FFT combines its halves."""
-NEGLIGIBLE = 1e-17
-"""Outcomes at the ends of a distribution are left out if they are less likely than this."""
 ATOMS = 2_000_000
 """The most outcomes that a bin may have; with more, its mean is simulated."""
 
 
-Chances = tuple[Floats, Floats]
-"""A discrete distribution: some values, and the probability of each."""
-
-
-def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None:
+def null_ece(rows: Rows, draws: int = 9_999) -> NullEce | None:
     """Compute mean, 95th percentile and p of ECE if each row is right with chance = confidence.
 
     The mean is ``Σ_b E|Σ_i w_i(c_i - Y_i)| / W`` over independent Y_i ~ Bernoulli(c_i), from the
@@ -154,34 +138,37 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
     if not len(rows.weight):
         return None
     total = float(rows.weight.sum())
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(20)
     simulated = np.zeros(draws)
     means = []
+    exact = True
     index = bin_index(rows.confidence)
     weight = np.round(rows.weight, PLACES)
     for place in np.unique(index):
-        # The chances of w·(hits - mean hits) per distinct weight.
-        cells = []
-        for one in np.unique(weight[index == place]):
-            confidence = rows.confidence[(index == place) & (weight == one)]
-            chance = poisson_binomial(confidence)
-            likely = np.flatnonzero(chance > NEGLIGIBLE)
-            kept = slice(int(likely[0]), int(likely[-1]) + 1)
-            value = float(one) * (np.arange(len(chance)) - confidence.sum())
-            cells.append((value[kept], chance[kept]))
         off = np.zeros(draws)
-        for value, chance in cells:
-            upto = np.cumsum(chance)
+        value = np.zeros(1)
+        chance = np.ones(1)
+        for one in np.unique(weight[index == place]):
+            # The chances of w·(hits - mean hits) of the rows of this weight.
+            confidence = rows.confidence[(index == place) & (weight == one)]
+            chances = poisson_binomial(confidence)
+            likely = np.flatnonzero(chances > 1e-17)  # the rest is negligible
+            kept = slice(int(likely[0]), int(likely[-1]) + 1)
+            values = float(one) * (np.arange(len(chances)) - confidence.sum())[kept]
+            chances = chances[kept]
+            upto = np.cumsum(chances)
             at = np.searchsorted(upto, rng.random(draws) * upto[-1], side="right")
-            off += value[np.minimum(at, len(upto) - 1)]
+            off += values[np.minimum(at, len(upto) - 1)]
+            exact = exact and len(value) * len(values) <= ATOMS
+            if exact:
+                value = np.add.outer(value, values).ravel()
+                chance = np.multiply.outer(chance, chances).ravel()
         simulated += np.abs(off)
-        means.append(_mean_size(cells))
+        means.append(float(np.abs(value) @ chance))
     simulated /= total
-    known = [mean for mean in means if mean is not None]
-    exact = len(known) == len(means)
     least = ece(rows) - SLACK
     return NullEce(
-        expected=sum(known) / total if exact else float(simulated.mean()),
+        expected=sum(means) / total if exact else float(simulated.mean()),
         exact=exact,
         p95=float(np.sort(simulated)[math.ceil((1 - RISK) * (draws + 1)) - 1]),
         p=(1 + int((simulated >= least).sum())) / (1 + draws),
@@ -189,11 +176,7 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
 
 
 def poisson_binomial(chances: Floats) -> Floats:
-    """Return the chance of k = 0..n successes in n independent trials, ``[n + 1]``.
-
-    ``chances`` ``[n]`` are the trials' probabilities. Few trials are added one by one; for more, an
-    FFT multiplies the distributions of both halves. The error is about 1e-16 per entry.
-    """
+    """Return the chance of k = 0..n successes in n independent trials, ``[n + 1]``."""
     n = len(chances)
     if n > LEAF:
         first = poisson_binomial(chances[: n // 2])
@@ -210,24 +193,8 @@ def poisson_binomial(chances: Floats) -> Floats:
     return found
 
 
-def _mean_size(cells: Sequence[Chances]) -> float | None:
-    """Compute ``E|sum|`` of independent cells exactly; ``None`` if they have too many outcomes."""
-    value = np.zeros(1)
-    chance = np.ones(1)
-    for values, chances in cells:
-        if len(value) * len(values) > ATOMS:
-            return None
-        value = np.add.outer(value, values).ravel()
-        chance = np.multiply.outer(chance, chances).ravel()
-    return float(np.abs(value) @ chance)
-
-
 def fit(rows: Rows) -> Fit:
-    """Compute every figure of the rows, with the rows' weights.
-
-    Intervals assume rows drawn at random from such items, with Kish's effective number of labels;
-    ``panel_intervals`` uses the strata of a draw.
-    """
+    """Compute every figure of the rows, as if they were drawn at random from such items."""
     labels = rows.by_label()
     heavy = weighted_rows(rows)
     strata = loss_strata(heavy, [0] * len(heavy.weight), {0: _part(heavy)})
@@ -387,11 +354,7 @@ def _moments(values: Floats, weight: Floats) -> tuple[float, float]:
 def gap_interval(
     strata: Sequence[LossStratum], target: Target, z: float = Z
 ) -> tuple[float, float]:
-    """Return the 95% ends of mean confidence less accuracy.
-
-    They are the mean confidence less the ends of the accuracy's interval. The uncertainty of the
-    mean confidence is combined in by squares. Source: Zou and Donner 2008.
-    """
+    """Return the 95% ends of mean confidence less accuracy. Source: Zou and Donner 2008."""
     parts = [one.part for one in strata]
     right = drawn_rate(parts, target, z)
     mean, off = _mean_of([one.confidence for one in strata], parts, target, z)
@@ -421,11 +384,7 @@ def _mean_of(
 def brier_interval(
     strata: Sequence[LossStratum], target: Target, z: float = Z
 ) -> tuple[float, float]:
-    """Return the 95% ends of the mean squared error of confidence.
-
-    Only ``e(2c-1)`` needs labels, see ``Bounded``. MOVER combines the strata; one without labels
-    adds its range. Source: Zou and Donner 2008.
-    """
+    """Return the 95% ends of the mean squared error of confidence, see ``LossStratum``."""
     parts = [one.part for one in strata]
     mean, off = _mean_of([one.sure for one in strata], parts, target, z)
     below = above = off**2
@@ -458,11 +417,7 @@ def brier_interval(
 def kappa_interval(
     parts: Sequence[Part], passed: Sequence[bool], target: Target, z: float = Z
 ) -> tuple[float, float]:
-    """Return the 95% ends of Cohen's kappa of a rater with the labels.
-
-    ``parts`` count, for each stratum and decision, the labels that agree with it; ``passed`` is the
-    decision. A part without a label may have any rate. Source: Donner and Zou 2012; Cohen 1960.
-    """
+    """Return the 95% ends of Cohen's kappa of a rater with the labels, by stratum and decision."""
     found = _kappa_ends(parts, passed, z)
     if target is Target.RUN:
         return found

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from reviewdesk.domain.masked_keys import MaskedKeys
 from reviewdesk.domain.report_model import json_of
+from reviewdesk.domain.safetext import MaskedKeys
 from reviewdesk.reports.mapping.values import unused
 
 _NAMED = re.compile(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
-from reviewdesk.domain.gates import targets
+from reviewdesk.domain.gates import expect
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
 from reviewdesk.domain.gates.join import DrawnLabel, PanelContent, SuiteLabels
 from reviewdesk.domain.labels.sampling import STRATA
@@ -238,7 +238,7 @@ class ExpectationModel(SuitePart):
     """A target and the matcher that it must fit."""
 
     what = "an expectation"
-    spans: ClassVar[Mapping[str, Span]] = targets.JURY_SPANS
+    spans: ClassVar[Mapping[str, Span]] = expect.JURY_SPANS
 
     target: Text
     matcher: MatcherModel
@@ -273,7 +273,7 @@ class ExpectationModel(SuitePart):
 class CalibrationExpectationModel(ExpectationModel):
     """A target of a judge's calibration and the matcher that it must fit."""
 
-    spans = targets.CALIBRATION_SPANS
+    spans = expect.CALIBRATION_SPANS
 
     by: Literal[BY] | None = None  # type: ignore[valid-type]
     """The property by which the run is split; the worst segment is then checked."""
@@ -283,15 +283,15 @@ class CalibrationExpectationModel(ExpectationModel):
     @model_validator(mode="after")
     def _splits(self) -> "CalibrationExpectationModel":
         if self.subject is not None:
-            if self.target != targets.COMPOSITE:
+            if self.target != expect.COMPOSITE:
                 problem = f"has subject beside {self.target}, which is of all subjects"
                 raise FieldError(("subject",), problem, "Use composite_low, or leave it out.")
-            self._made = replace(self._made, target=f"{targets.COMPOSITE_OF}{self.subject}")
+            self._made = replace(self._made, target=f"{expect.COMPOSITE_OF}{self.subject}")
         if self.by is not None:
             if self.target != "accuracy_low":
                 problem = f"has by beside {self.target}, which is not split"
                 raise FieldError(("by",), problem, "Use accuracy_low, or leave it out.")
-            self._made = replace(self._made, target=f"{targets.SPLIT}{self.by}")
+            self._made = replace(self._made, target=f"{expect.SPLIT}{self.by}")
         return self
 
 
@@ -407,13 +407,13 @@ class CalibrationGate(Entry):
             if one.by is not None:
                 problem = "has by, and a labels file has no run to split"
                 raise FieldError(("expect", at), problem, "Name a run, or leave it out.")
-            if one.target in targets.ASKED:
+            if one.target in expect.ASKED:
                 problem = f"{one.target} needs run, whose labels answer the question"
                 raise FieldError(("expect", at), problem, "Name a run, or leave it out.")
-            if one.target in targets.RATES and self.rate is None:
+            if one.target in expect.RATES and self.rate is None:
                 problem = f"{one.target} needs both reliability and observed_positive_rate"
                 raise FieldError(("expect", at), problem, "Give both, or leave it out.")
-            if one.target in targets.HONEST and self.observed_n is None:
+            if one.target in expect.HONEST and self.observed_n is None:
                 problem = f"{one.target} needs run, or observed_n beside observed_positive_rate"
                 hint = "Say of how many verdicts that rate is, or leave the target out."
                 raise FieldError(("expect", at), problem, hint)
@@ -429,7 +429,7 @@ class CalibrationGate(Entry):
                 problem = f"the weights must sum to 1, found {total:.6g}"
                 raise FieldError(("composite",), problem, "Change them, as they are not scaled.")
         for at, one in enumerate(self.expected or ()):
-            if one.target == targets.COMPOSITE and self.composite is None:
+            if one.target == expect.COMPOSITE and self.composite is None:
                 problem = "composite_low needs composite, the weight of each dimension"
                 hint = "Write composite: {accuracy: 0.6, safety: 0.4} in the entry."
                 raise FieldError(("expect", at), problem, hint)

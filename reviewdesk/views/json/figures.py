@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, SuiteResult
-from reviewdesk.domain.jurors.bias import BiasProbe
-from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
+from reviewdesk.domain.jurors.facts import BiasProbe, JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels
 from reviewdesk.domain.labels.question import RunAnswer

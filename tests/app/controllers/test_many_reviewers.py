@@ -13,7 +13,7 @@ from reviewdesk.app.controllers.jobs import SAVING
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.edits import hurry
 from reviewdesk.desk.team.agreement import team_page
-from reviewdesk.domain.labels.repeats import is_double
+from reviewdesk.domain.labels.team import is_double
 from reviewdesk.domain.records import Item, Run, Truth
 from reviewdesk.settings import Settings, Share
 from reviewdesk.store.reviewers import author_labels

@@ -13,7 +13,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.repeats import WorkLog
-from reviewdesk.domain.labels.repeats import OTHERS
+from reviewdesk.domain.labels.team import OTHERS
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.settings import Feedback, Settings, Share
 from tests.app.builders import SMALL, open_run, report, verdict

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk.gates.suite import run_suite
-from reviewdesk.domain.gates.targets import ASKED, CALIBRATION_SPANS, COMPOSITE
+from reviewdesk.domain.gates.expect import ASKED, CALIBRATION_SPANS, COMPOSITE
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.errors import NotFoundError, SuiteError
 from tests.cli.conftest import Cli, Done, give, once

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.domain.gates.expect import Origin
-from reviewdesk.domain.gates.targets import JuryReadings
+from reviewdesk.domain.gates.expect import JuryReadings, Origin
 from reviewdesk.domain.jury.scores import band
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band

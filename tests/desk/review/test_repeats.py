@@ -17,7 +17,7 @@ from reviewdesk.desk.labels.transfer import import_labels, list_labels
 from reviewdesk.desk.review import repeats
 from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.review.repeats import WorkLog
-from reviewdesk.domain.labels.repeats import self_agreement
+from reviewdesk.domain.labels.team import self_agreement
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.views.json import review as shapes
 from tests.helpers import Clock, label_row, load, open_desk, report, verdict

@@ -11,8 +11,7 @@ from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.labels.transfer import import_labels, list_labels
 from reviewdesk.desk.team.agreement import adjudication, disagreements, team_page
 from reviewdesk.desk.team.claims import double_share, item_of
-from reviewdesk.domain.labels.repeats import is_double
-from reviewdesk.domain.labels.team import TeamPage
+from reviewdesk.domain.labels.team import TeamPage, is_double
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source

@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.gates.expect import Origin, TargetValue
-from reviewdesk.domain.gates.such_items import such_items
-from reviewdesk.domain.gates.targets import (
+from reviewdesk.domain.gates.expect import (
     ASKED,
     CALIBRATION_SPANS,
     CalibrationReadings,
     JuryReadings,
+    Origin,
+    TargetValue,
 )
-from reviewdesk.domain.gates.targets import JURY_SPANS as SPANS
+from reviewdesk.domain.gates.expect import JURY_SPANS as SPANS
+from reviewdesk.domain.gates.such_items import such_items
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.reliability import fit, null_ece

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.bias import length_probe, position_probe
+from reviewdesk.domain.jurors.facts import length_probe, position_probe
 from reviewdesk.domain.stats.rates import wilson
 
 ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=12, max_size=30)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from reviewdesk.domain.labels.repeats import (
+from reviewdesk.domain.labels.team import (
     OTHERS,
     LabelPair,
     Pacing,

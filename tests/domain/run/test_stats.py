@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from reviewdesk.desk.archive import part_stats
-from reviewdesk.domain.archive import id_rows, repeated
 from reviewdesk.domain.jury.verdicts import verdicts_of
+from reviewdesk.domain.labels.draw import id_rows, repeated
 from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.details import RunMeasures, Undefined
 from reviewdesk.domain.run.stats import Stats, run_measures

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.clusters import Clusters
+from reviewdesk.domain.stats.calibration import Clusters
 from reviewdesk.domain.stats.correction import RIGHT, WRONG
 from reviewdesk.domain.stats.distributions import t_quantile
 from reviewdesk.domain.stats.figures import Part, Target

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import astuple
 
-from reviewdesk.domain.gates.targets import JURY_SPANS
+from reviewdesk.domain.gates.expect import JURY_SPANS
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.suites.suite import CalibrationGate, JuryGate, Suite, read_suite
 
