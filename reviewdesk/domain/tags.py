@@ -50,11 +50,7 @@ def split_tags(text: str) -> tuple[str, ...]:
 def digit_tags(
     places: Sequence[str], configured: Sequence[str], own: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return up to nine tags, one for each digit: those that a desk has, and then the new ones.
-
-    Those at ``places`` never move; then come ``configured`` tags and the reviewer's ``own``,
-    the most used first. On a desk without any, ``USUAL`` ones come first.
-    """
+    """Return a tag for each digit: those at ``places``, configured ones, then ``own``."""
     usual = () if places or configured else USUAL
     return tuple(dict.fromkeys((*places, *configured, *usual, *own)))[:DIGITS]
 

@@ -297,11 +297,7 @@ LABEL_FACTS = ("labels", "passing", "failing", "priority", "fallback", "weights_
 
 
 def checked_rules(rules: LabelRules) -> LabelRules:
-    """Return label rules with every label spelled as declared.
-
-    Without ``passing`` and ``failing``, labels mean what undeclared ones do. The message of a
-    UsageError begins with the name of the key.
-    """
+    """Return label rules with every label spelled as declared; UsageError begins with the key."""
     priority = _listed("priority", rules.priority)
     if not isinstance(rules.fallback, str) or not rules.fallback.strip():
         raise UsageError(f"fallback is {rules.fallback!r}", "Give a label, such as UNCLEAR")

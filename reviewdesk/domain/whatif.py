@@ -425,10 +425,8 @@ class Attack(Struct, frozen=True):
 def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     """Return what 1, 2, ... bought jurors could force under a rule, up to all that answered.
 
-    Every set of jurors of each size is tried; all of a set give the same score, and votes by it. A
-    strategy never falls when a score rises, so the scores 0 and 1 give the ends of the range. A
-    rule on outliers may fall, so each score of the panel is tried too, and the true range may be
-    wider. Empty if the variant is not a rule, such as another threshold.
+    Every set of jurors of each size is tried; all of a set give the same score, 0 or 1, and votes
+    by it. A rule on outliers may fall as a score rises, so each score of the panel is tried too.
     """
     if variant.group is not Group.RULES:
         return ()

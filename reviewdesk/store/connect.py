@@ -406,11 +406,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
-    """Set the pragmas; mark a new file as a desk, and switch it to write-ahead logging.
-
-    Other processes may do this at the same time, and SQLite does not wait for them here. On a
-    network disk SQLite keeps its rollback journal.
-    """
+    """Set the pragmas; mark a new file as a desk, and switch it to write-ahead logging."""
     conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     conn.watch()
     if sqlite3.sqlite_version_info >= (3, 41):
@@ -492,11 +488,7 @@ def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]
 
 
 def _take_lock(conn: ExplainedConnection) -> None:
-    """Begin a transaction that may write; raise BusyError if the lock is not free in time.
-
-    Writers are served as they come, not at random; one that gave up keeps its place for the next
-    try.
-    """
+    """Begin a transaction that may write; raise BusyError if the lock is not free in time."""
     begun = monotonic()
     path = conn.path
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.

@@ -115,11 +115,7 @@ class RunLabels:
     def progress(
         self, keys: Sequence[int] | None = None, waiting: Collection[int] = ()
     ) -> Progress:
-        """Count the labelled, flagged, audited, deferred, unsure and disputed contents.
-
-        ``keys`` is the queue whose unlabelled contents are counted as left, by default the run;
-        those ``waiting`` for a second opinion count as unlabelled.
-        """
+        """Count contents; ``left`` are those of the queue ``keys``, with the ``waiting`` ones."""
         held = Counter(self._marks[key - self._first] for key in waiting)
         # Of the verdicts on one content, one is counted.
         counts = (self._counted() - held).items()
@@ -152,11 +148,7 @@ class RunLabels:
         )
 
     def first_gap(self, conn: Connection, waiting: Collection[int] = ()) -> tuple[int, int] | None:
-        """Return the first verdict without a label in a blind queue, and how many labels follow.
-
-        ``None`` if none do. Labels of responses that nobody saw, and those ``waiting`` for a second
-        opinion, do not count.
-        """
+        """Return the first verdict without a label in a blind queue, and how many labels follow."""
         apart = {key - self._first for key in waiting}
         given = {byte: n for byte, n in self._counted().items() if byte and not byte & UNSEEN}
         count = sum(n for byte, n in given.items() if not byte & COPY)

@@ -426,11 +426,7 @@ _STOPPED = "the backup was stopped; nothing of it is left"
 
 
 def _copy_pages(conn: Connection, copy: Connection, go_on: Callable[[], bool]) -> None:
-    """Copy a megabyte at a time.
-
-    With a write-ahead log the copy shows one state, and writers never wait for it. Without one, it
-    starts again after each write, and writers wait for the length of a step.
-    """
+    """Copy a megabyte at a time, and with a log one state, so that writers never wait."""
 
     def between(*_: int) -> None:
         if not go_on():

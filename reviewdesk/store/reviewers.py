@@ -326,11 +326,7 @@ def begin(conn: Connection, at: str) -> None:
 
 
 def put(conn: Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
-    """Put the next events of a chain; return how many were new.
-
-    Each comes with its counter, unless it carries one itself. Raise ChainProblem if they do not
-    continue the chain in this desk.
-    """
+    """Put the next events of a chain, with counters that they lack; return how many were new."""
     desk = found[0][0].desk
     reviewer = found[0][0].reviewer
     here = end(conn, desk, reviewer)

@@ -79,11 +79,7 @@ def in_other_runs(conn: Connection, key: int) -> list[tuple[int, int]]:
 
 
 def criteria(conn: Connection, run: int, key: int, start: str) -> list[tuple[str, int]]:
-    """Return the criteria by which a verdict's response is judged in its run: names and keys.
-
-    They are verdicts on the same test and texts. Their ids begin with ``start`` or, if it is empty,
-    they are near the verdict in the file.
-    """
+    """Return the criteria by which a verdict's response is judged in its run: names and keys."""
     # The sign keeps SQLite from reading the whole run by the index of ids.
     where = (
         "o.run = ? AND o.id BETWEEN ? AND ?" if start else "+o.run = ? AND o.key BETWEEN ? AND ?"

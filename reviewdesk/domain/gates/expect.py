@@ -459,11 +459,7 @@ class JuryReadings:
 
     @cached_property
     def _both(self) -> tuple[AgreementPair, Spread, bool, bool]:
-        """The agreement that views show, the spread of the ballots, and two flags.
-
-        The first flag says that the panel stopped early, which is never so if the report states an
-        agreement; the second says that neither the report nor the ballots have one.
-        """
+        """The shown agreement, the ballots' spread, if they stopped early, if neither has one."""
         from reviewdesk.domain.assessment.assess import pair_of, spread_in
         from reviewdesk.domain.jury.verdicts import verdicts_of
 

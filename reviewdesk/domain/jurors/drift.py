@@ -191,11 +191,7 @@ NO_PAST = Past({}, np.empty((0, 0)))
 
 
 def drifts(now: Offsets, past: Past = NO_PAST) -> dict[str, Offset]:
-    """Return each juror's mean offset and its drift, with p adjusted over all jurors that have one.
-
-    A juror is compared with itself in earlier runs if it has two or more offsets there, else in the
-    first half of this run; CUSUM likewise for the whole panel.
-    """
+    """Return each juror's mean offset and its drift, with p adjusted over all jurors with one."""
     values = {name: mine for name in now.names if len(mine := now.of(name))}
     made: dict[str, Drift | None] = {}
     for name, mine in values.items():

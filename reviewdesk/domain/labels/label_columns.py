@@ -124,10 +124,7 @@ class LabelColumns:
     def following(
         self, marks: bytearray, first: int, read: Callable[[bytearray], Mapping[str, Any]]
     ) -> "LabelColumns":
-        """Return the columns of the labels that stand now.
-
-        ``marks`` are the bytes of the keys from ``first`` on; ``read`` gives the facts of new ones.
-        """
+        """Return the columns of the labels that stand now; ``read`` gives the facts of new ones."""
         held = np.frombuffer(marks, np.uint8)
         known = np.zeros(len(marks), np.bool_)
         places = self.key - first
@@ -312,11 +309,7 @@ class LabelColumns:
         )
 
     def scaled(self, given: Floats, sizes: Mapping[int, int]) -> list[float]:
-        """Return the ``given`` weights, scaled to the sizes of strata.
-
-        Items of a stratum may weigh differently, as older versions drew verdicts. An item without a
-        weight (NaN), which nobody answered, has the average of its stratum.
-        """
+        """Return the ``given`` weights scaled to the sizes of strata; NaN counts as the average."""
         number, leads = self.units
         answered = self.any_of(~self.unanswered, self.units)
         weight = np.zeros(len(leads))

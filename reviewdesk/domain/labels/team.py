@@ -322,14 +322,10 @@ def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
 def sensitivity(accuracy: Estimate, error: ReviewerError) -> Estimate | None:
     """Return what an accuracy a may be, given that people err: a band, not a confidence interval.
 
-    ``None`` if a or people's error e is undefined. The estimate is ``(a - e)/(1 - 2e)``, right if
-    people's errors are independent of the panel's; ``None`` if e is a half or more. The band
-    contains ``(a - e)/(1 - 2e)``, for errors independent of the panel's, and ``a - e`` to
-    ``a + e``, for errors that follow or oppose the panel's. Its lower end reaches ``a - d``, d the
-    share of items on which two people differ: people who err where the panel errs, up to half the
-    time there, are wrong that often and differ no more. The intervals are joined as by MOVER:
-    ``a - d - √((a - l)² + (u - d)²)``, and the upper end likewise with e. Source: Zou and Donner
-    2008 for the joining; Rogan and Gladen 1978 for the correction.
+    The estimate is ``(a - e)/(1 - 2e)``, right if people's errors e are independent of the panel's;
+    ``None`` if e is a half or more. The band contains it, ``a + e``, and ``a - d``, d the share of
+    items on which two people differ: people who err where the panel errs are wrong up to that
+    often. The intervals are joined as by MOVER. Source: Zou and Donner 2008; Rogan and Gladen 1978.
     """
     a = accuracy.estimate
     d = error.disagreement.estimate
@@ -389,10 +385,8 @@ def alternative_test(
 ) -> AlternativeTest:
     """Test whether a panel may stand in for a person, against each reviewer in turn.
 
-    ``labels`` has each item's label by each of the ``names``, ``panel`` its decision; an item is
-    used for a reviewer if two others labelled it. A paired t-test compares the difference of both
-    shares with ``EDGE``; Benjamini and Yekutieli bound the false discoveries over reviewers at 5%.
-    Source: Calderon, Reichart and Dror 2025, arXiv 2501.10970.
+    A paired t-test compares the difference of both shares with ``EDGE``; Benjamini and Yekutieli
+    bound the false discoveries. Source: Calderon, Reichart and Dror 2025, arXiv 2501.10970.
     """
     found = []
     for j, name in enumerate(names):

@@ -55,11 +55,7 @@ def moved(keys: "array[int]", moves: Sequence[tuple[int, int]]) -> "array[int]":
 def members(
     keys: Sequence[int], first: int, size: int, contents: Sequence[int] | None = None
 ) -> bytearray:
-    """Return a byte for each verdict of a run: 1 for those that represent a queue's contents.
-
-    ``first`` is the run's first key; ``contents`` has a number for the content of each verdict, and
-    without it all differ.
-    """
+    """Return a byte for each verdict of a run: 1 for those that represent a queue's contents."""
     found = bytearray(size)
     if len(keys) <= _FEW:
         places = [key - first for key in keys]

@@ -41,11 +41,7 @@ class Rows(Struct, frozen=True):
         passed: Sequence[bool] | None = None,
         content: Sequence[Hashable] | None = None,
     ) -> "Rows":
-        """Build the columns; without weights every row weighs 1.
-
-        Raise UsageError if the columns differ in length, a confidence lies outside 0..1, or a
-        weight is neither 0 nor from 1e-15 to 1e15: squares of others are 0 or not finite.
-        """
+        """Build the columns; raise UsageError for unlike lengths or numbers out of bounds."""
         sure = np.asarray(confidence, dtype=np.float64)
         mass = np.ones(len(sure)) if weight is None else np.asarray(weight, dtype=np.float64)
         given = {"correct": correct, "weight": mass, "passed": passed, "content": content}
@@ -267,11 +263,8 @@ class Clusters(Struct, frozen=True):
 
         Within strata, the squared residuals ``w(a - Rb)`` of the contents, a their hits and b their
         hits and misses, are divided by those of as many verdicts drawn one by one; at least 1. For
-        such items those of the whole run are compared too, and those of cases with those of single
-        contents: ``C/(C-1) Σ_c(Σ r)²`` over ``n/(n-1) Σ r²``, with t at C - 1 degrees of freedom
-        for z. The excess over 1 is averaged with that of cases whose contents are all alike, which
-        counts as one wrong case: without an observed error the effective number of labels is C.
-        Source: Miller 2024, arXiv 2411.00640; Kish 1965.
+        such items those of cases are compared with those of single contents too, with t at C - 1
+        degrees of freedom. Source: Miller 2024, arXiv 2411.00640; Kish 1965.
         """
         a = self.cells[:, list(hits)].sum(axis=1)
         b = a + self.cells[:, list(misses)].sum(axis=1)

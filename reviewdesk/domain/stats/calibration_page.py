@@ -194,11 +194,7 @@ class BinPosition(StrEnum):
 
 
 def band(one: Bin) -> Estimate:
-    """Return a calibrated judge's accuracy in a bin, with ends that hold it 95 times in 100.
-
-    ``c ± z·√(c(1-c)/n)`` with c the bin's mean confidence and n its effective sample size, clamped
-    to 0..1: the normal approximation, which is rough under about five labels.
-    """
+    """Return a calibrated judge's accuracy in a bin, and the ends ``c ± z·√(c(1-c)/n)``."""
     c = one.mean_confidence
     half = Z * math.sqrt(max(c * (1 - c), 0.0) / one.ess)
     return Estimate(c, max(c - half, 0.0), min(c + half, 1.0))

@@ -176,11 +176,7 @@ def stratified_rate(
 
 
 def drawn_rate(parts: Sequence[Part], target: Target = Target.RUN, z: float = Z) -> Estimate:
-    """Estimate a rate as ``stratified_rate`` does, with the mid-p interval of each stratum.
-
-    All figures of the product use it: with few labels and few misses in a stratum, Wilson's upper
-    end misses in up to 10% of runs, this one in at most 5% (``benchmarks/coverage.py``).
-    """
+    """Estimate a rate as ``stratified_rate`` does, with the mid-p interval of each stratum."""
     return stratified_rate(parts, target, midp_interval, z)
 
 
@@ -258,13 +254,10 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN, z: floa
     """Estimate ``A/(A+B)`` with 95% ends: totals ``A = Σ N_h·a_h/n_h`` of hits, B of misses.
 
     The lower end is the ratio R at which MOVER's lower end of ``(1-R)A - RB`` is 0: ``t = R/(1-R)``
-    is the smaller root of ``(A - tB)² = Σ d² + t²Σ e² + 2tΣ rde``. In each stratum, d is the
-    distance of its hits from the lower end of their mid-p interval, e that of its misses from the
-    upper end of theirs, and ``-r``, ``r = √(pq/((1-p)(1-q)))``, the correlation of the shares p and
-    q in one sample. The upper end is 1 less the lower end for the misses. The estimate is ``None``
-    within 0..1 without hits and misses. If a stratum has no label it is also ``None``, and the ends
-    are bounds: all its verdicts that could be a miss, or a hit, are added as such. Source: Zou and
-    Donner 2008; Donner and Zou 2012; Imbens and Manski 2004.
+    is the smaller root of ``(A - tB)² = Σ d² + t²Σ e² + 2tΣ rde``, with the distances d and e of a
+    stratum's hits and misses from their mid-p ends, and ``r = √(pq/((1-p)(1-q)))``. The upper end
+    is 1 less the lower end for the misses. Of a stratum without labels all verdicts that could be a
+    miss, or a hit, are added as such. Source: Zou and Donner 2008; Donner and Zou 2012.
     """
     # Of hits and of misses: the totals, and the squared distances of their ends.
     total = [0.0, 0.0]

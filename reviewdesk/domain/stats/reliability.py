@@ -42,11 +42,7 @@ def weighted_rows(rows: Rows) -> Rows:
 
 
 def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
-    """Return the populated bins among ten of equal width, ``min(floor(10c + 1e-9), 9)``, by index.
-
-    Mean confidence and accuracy are weighted. The accuracy's Wilson interval uses the bin's Kish
-    effective sample size as n, which is the row count if all weights are equal.
-    """
+    """Return the populated bins among ten of equal width, by index; their means are weighted."""
     rows = weighted_rows(rows)
     index = bin_index(rows.confidence)
     mass, sure, right = (
@@ -70,11 +66,7 @@ def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
 
 
 def spiegelhalter(rows: Rows) -> ZTest:
-    """Test perfect calibration: ``z = Σ w(y-c)(1-2c) / √Σ w²(1-2c)²c(1-c)``, two-sided p.
-
-    z is standard normal under calibration. It is undefined without rows, and if every confidence is
-    0, one half or 1, since Brier cannot vary then. Source: Spiegelhalter 1986, with fixed weights.
-    """
+    """Test calibration: ``z = Σ w(y-c)(1-2c) / √Σ w²(1-2c)²c(1-c)`` (Spiegelhalter 1986)."""
     rows = weighted_rows(rows)
     lean = rows.weight * (1 - 2 * rows.confidence)
     variance = float((lean**2 * rows.confidence * (1 - rows.confidence)).sum())
@@ -87,12 +79,7 @@ def spiegelhalter(rows: Rows) -> ZTest:
 
 
 def auroc(rows: Rows) -> float | None:
-    """Compute the chance that a right verdict is more confident than a wrong one; a tie is half.
-
-    ``Σ_right Σ_wrong w·v·([c > d] + ½[c = d])`` over the weight of all pairs, for confidences c and
-    d with weights w and v. ``None`` without rows or with one outcome only. Source: Hanley and
-    McNeil 1982.
-    """
+    """Compute the chance that a right verdict is surer than a wrong one (Hanley, McNeil 1982)."""
     rows = weighted_rows(rows)
     if rows.correct.all() or not rows.correct.any():
         return None
@@ -104,11 +91,7 @@ def auroc(rows: Rows) -> float | None:
 
 
 def log_loss(rows: Rows) -> LogLoss | None:
-    """Compute the weighted mean of ``-log(c)`` if right and ``-log(1-c)`` if wrong, in nats.
-
-    Confidences are clipped to 2^-52 from 0 and 1, and the clipped rows are counted: each wrong one
-    adds up to 36 nats by that choice alone. ``None`` without rows.
-    """
+    """Compute the mean of minus the log of the chance given to what was true, in nats."""
     rows = weighted_rows(rows)
     if not len(rows.weight):
         return None
@@ -128,11 +111,8 @@ ATOMS = 2_000_000
 def null_ece(rows: Rows, draws: int = 9_999) -> NullEce | None:
     """Compute mean, 95th percentile and p of ECE if each row is right with chance = confidence.
 
-    The mean is ``Σ_b E|Σ_i w_i(c_i - Y_i)| / W`` over independent Y_i ~ Bernoulli(c_i), from the
-    exact distribution per bin (Poisson-binomial per weight); if a bin has too many different
-    weights, it is the mean of the simulations. The percentile and ``p = (1 + #{sim >= observed}) /
-    (1 + draws)`` are simulated with a fixed seed. Confidences and weights are taken as fixed.
-    ``None`` without rows.
+    The mean is ``Σ_b E|Σ_i w_i(c_i - Y_i)| / W`` over independent Y_i ~ Bernoulli(c_i), exact
+    unless a bin has too many different weights. The rest is simulated with a fixed seed.
     """
     rows = weighted_rows(rows)
     if not len(rows.weight):
@@ -299,9 +279,8 @@ def loss_strata(
 ) -> list[LossStratum]:
     """Describe the strata of labelled rows; ``parts`` counts the labels of each and its size.
 
-    ``sums`` describes all verdicts. Without it the rows also estimate the confidence,
-    with the spread of all rows for each stratum, as some strata have few; confidences beyond those
-    of the rows are assumed not to occur.
+    ``sums`` describes all verdicts. Without it the rows also estimate the confidence, with the
+    spread of all rows for each stratum.
     """
     place = np.asarray(stratum)
     c = rows.confidence
