@@ -217,8 +217,7 @@ def open_desk(
     """Open the desk at ``path``, else that of the options or the settings; close it at the end.
 
     Only a command that fills a ``new`` desk creates one. Unless it is opened ``on_screen``, where
-    they are offered, say that changes are not saved. Raise NotFoundError if there is no desk at
-    this path.
+    they are offered, say that changes are not saved.
     """
     from reviewdesk.desk.core import Desk, existing
 

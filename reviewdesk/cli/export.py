@@ -34,8 +34,8 @@ def export() -> None:
 def _writes(example: str, suffix: str = "") -> Callable[[Callable[..., Pieces]], click.Command]:
     """Return a decorator that makes a command of a function which returns pieces of a file.
 
-    The function takes the desk, the run, the path and a progress line. Without ``-o`` the pieces go
-    to stdout or, with a ``suffix``, to RUN and the suffix if that is a terminal.
+    Without ``-o`` they go to stdout or, with a ``suffix``, to a file of the run if that is a
+    terminal.
     """
 
     def add(make: Callable[..., Pieces]) -> click.Command:

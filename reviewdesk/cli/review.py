@@ -262,10 +262,7 @@ def _view(
     *,
     blind: bool | None,
 ) -> View:
-    """Return the view to start with: the last one, changed by the options.
-
-    A filter or order of the last session that no longer works is dropped with a message.
-    """
+    """Return the view to start with; what no longer works of the last session is dropped."""
     try:
         text = ready(desk, run, left.filter if filter_ is None else filter_)
         if text and filter_ is None and not is_on_screen():

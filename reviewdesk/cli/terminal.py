@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 def terminal() -> Iterator[None]:
     """Read keys from the terminal even if stdin was the report, and draw the screen on it.
 
-    The app draws through stderr. If stderr is redirected, it points to stdout's terminal while the
-    app runs, and is restored afterwards for messages. Raise UsageError if there is no terminal to
-    read keys from.
+    The app draws through stderr; if that is redirected, it leads to stdout's terminal meanwhile.
     """
     if not sys.stdin.isatty():
         try:
@@ -63,11 +61,7 @@ def keep_what_is_loaded() -> None:
 def run_app(
     opening: "Opening | str", settings: "Settings", enter: "Callable[[str], Opening] | None" = None
 ) -> None:
-    """Run the console until it closes, save what waits, and say what could not be saved.
-
-    With ``enter``, for a visitor at the door of a run or with an opening, in a browser. Raise Ended
-    if a signal closed it on this terminal.
-    """
+    """Run the console, for a visitor if with ``enter``, and say what could not be saved."""
     # By itself the toolkit lets panes wait 16 ms, and a worker keeps the interpreter for 5 ms.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.setswitchinterval(0.0005)

@@ -388,11 +388,7 @@ def _save(desk: Desk, edit: Edit) -> Event:
 
 
 def existing(path: Path | None, hint: str = "") -> Path:
-    """Return the path of a desk that is there, by default the user's own.
-
-    Whatever only reads a desk asks here first, because opening a missing file would create it.
-    Raise NotFoundError if there is no file at this path.
-    """
+    """Return the path of a desk that exists; NotFoundError with a hint if there is none."""
     path = path or default_path()
     if not path.exists():
         usual = (

@@ -38,8 +38,7 @@ _STILL = 60.0
 class LoadOptions(ReadOptions, frozen=True, kw_only=True):
     """How to read a report. The policy fields fill in only what the file does not state.
 
-    ``audit_share`` is the share of the unflagged verdicts that a new run mixes into its queue. A
-    run that is loaded already keeps its audit.
+    ``audit_share`` is the share of unflagged verdicts that a new run mixes into its queue.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
@@ -137,8 +136,8 @@ def write_new(
 ) -> tuple[Run, bool]:
     """Write a new run while hidden and show it; return False with it if another process did that.
 
-    A run that a load left unfinished is continued if ``made`` from the same, else deleted.
-    ``accept`` may raise to refuse the run before anybody sees it.
+    One that a load left unfinished is continued if ``made`` from the same, else deleted; ``accept``
+    may raise to refuse the run before anybody sees it.
     """
     hidden_runs.sweep_left(desk.conn, new.hash, made)
     while (hidden := hidden_runs.claim(desk.conn, new.hash, new.file, made)) is None:

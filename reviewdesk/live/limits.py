@@ -185,13 +185,9 @@ class _Host:
 class ModelLimit:
     """The pause, the open calls and the jurors' rates of one model at a host under one key.
 
-    A 429 pauses the model until the time that it names, and so does a spent budget in the headers
-    of any answer. Each pause that a 429 begins lowers the limit of open calls to half of those
-    open; each round of answers at the limit raises it by one.
-
-    If two models of a host answer 429 and no model has answered anything else since the first 429,
-    the host itself counts as refusing: each other model then sends one call at a time, until a
-    model answers.
+    A 429, or a spent budget in an answer's headers, pauses the model. Each pause that a 429 begins
+    halves the limit of open calls; each round of answers at the limit raises it by one. While two
+    models of a host answer 429 and none anything else, each other model sends one call at a time.
     """
 
     host: str

@@ -154,9 +154,9 @@ def run_suite(
 ) -> SuiteResult:
     """Check everything that a suite names against its expectations.
 
-    ``open_desk`` is called only if an entry names a run. Each entry keeps its first ``keep``
-    findings of each status; one that cannot be checked gets an ``error``. A ``report`` is checked
-    in place of what the suite was written about, and its panel compared with those of ``against``.
+    Each entry keeps its first ``keep`` findings of each status; one that cannot be checked gets an
+    ``error``. A ``report`` is checked in place of what the suite was written about, and its panel
+    compared with those of ``against``.
     """
     suite = read_suite(path)
     folder = Path(path).parent

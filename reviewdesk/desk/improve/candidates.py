@@ -437,9 +437,9 @@ async def carry_out(
 ) -> tuple[TryVerdict | None, Turnouts]:
     """Carry out a try that a person has agreed to, and record its one word.
 
-    Return the word, ``None`` if too many ballots were lost, and the turnout of the jurors. The
-    event of the try is in the desk before the first request, and each reply before it is used, so
-    that the same try continues one that was cut off, and pays for no answer twice.
+    Return the word, ``None`` if too many ballots were lost, and the turnout. The event of the try
+    is in the desk before the first request, and each reply before it is used, so that the same try
+    continues one that was cut off.
     """
     begun = ready.begun
     limits = ready.limits

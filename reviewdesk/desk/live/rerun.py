@@ -277,8 +277,8 @@ async def carry_out(
     """Carry out a re-run that a person has agreed to, on the runner that ``judge`` uses.
 
     The plan is in the desk before the first request, and each reply before it is used. If the task
-    is cancelled or meets the ceiling, the answers are kept: a single verdict ends with the ballots
-    that came, and unfinished ones of many wait for a resume.
+    is cancelled or meets the ceiling, a single verdict ends with the ballots that came, and
+    unfinished ones of many wait for a resume.
     """
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)

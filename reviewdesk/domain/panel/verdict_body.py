@@ -31,9 +31,8 @@ def verdict_body(
 ) -> CanonicalVerdict:
     """Return the verdict of a panel; ``jurors`` are its canonical ballots in seat order.
 
-    Read back, it gives the same decision, score, trim and panel hash, which is computed from the
-    ballots to be compared with the committed one. Raise NoJurorsError if no juror answered, and the
-    caller's own rule has nothing to count.
+    Read back, it gives the same decision, score, trim and panel hash. Raise NoJurorsError if no
+    juror answered, and the caller's own rule has nothing to count.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
