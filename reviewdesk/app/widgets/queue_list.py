@@ -169,6 +169,8 @@ def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> l
     said |= Flag.SPLIT if row.flags & (Flag.TRIMMED_DISSENT | Flag.PIVOTAL) else Flag(0)
     shown = flag_names(row.flags & ~said, flags, spelled=wide)
     loud = Tone.WARN if row.flags & LOUD else Tone.MUTED
+    if longest > column and not (wide or low or shown):
+        column = room
     found = [
         (pad(word, 6), ink),
         (pad(_id(row, column, common), column + 1), name),
