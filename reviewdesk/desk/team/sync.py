@@ -31,6 +31,7 @@ from reviewdesk.domain.labels.chain import (
     LINE,
     NEWER,
     ChainCheck,
+    ChainEvent,
     ChainName,
     ChainProblem,
     Covered,
@@ -42,7 +43,6 @@ from reviewdesk.domain.labels.chain import (
     read_events,
     read_header,
 )
-from reviewdesk.domain.records import ChainEvent
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError, reason
 from reviewdesk.file_output import whole_file
