@@ -459,8 +459,6 @@ def test_the_docs_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     # gpt failed, so the median of .9 and .6 stands in: .75, over .7. The votes are 1-1 of three,
     # and their spread is .045, of which r_WG makes 1 - .045 * 12 = .46: low.
     assert capsys.readouterr().out.splitlines() == [
-        "30 insurance-excess pass",
-        "pass 0.75 median failed: gpt",
-        "inconclusive low ()",
+        "30 insurance-excess pass", "pass 0.75 median failed: gpt", "inconclusive low ()",
         "inconclusive",
-    ]
+    ]  # fmt: skip

@@ -48,15 +48,13 @@ def juror(name: str, score: float | None, **more: Any) -> dict[str, Any]:
 
 def verdict(number: int, scores: Sequence[float] = (0.9, 0.8, 0.3), **more: Any) -> dict[str, Any]:
     return {
-        "id": f"item/{number:03d}",
-        "case": {"test": f"test {number}", "tags": ["smoke"]},
-        "input": f"question {number}",
-        "output": f"answer {number}",
+        "id": f"item/{number:03d}", "case": {"test": f"test {number}", "tags": ["smoke"]},
+        "input": f"question {number}", "output": f"answer {number}",
         "rubric": "the answer is right",
         "jurors": [juror(f"judge-{i}", score) for i, score in enumerate(scores)],
         "escalate_for_review": number % 2 == 0,
         **more,
-    }
+    }  # fmt: skip
 
 
 def report(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -111,11 +111,9 @@ def once(folder: Path, name: str, make: Callable[[], object]) -> None:
 def loaded(cli: Cli, write: Write, tmp_path: Path) -> Cli:
     """A desk with four verdicts: a pass, a flagged pass, a fail, and one without a decision."""
     data = report(
-        verdict("agreed", 0.9, 0.8, 0.9),
-        verdict("split", 0.9, 0.2, 0.8, flagged=True),
-        verdict("failed", 0.1, None, 0.3),
-        verdict("none", None, None, decision="error"),
-    )
+        verdict("agreed", 0.9, 0.8, 0.9), verdict("split", 0.9, 0.2, 0.8, flagged=True),
+        verdict("failed", 0.1, None, 0.3), verdict("none", None, None, decision="error"),
+    )  # fmt: skip
     once(tmp_path, "loaded", lambda: cli("ingest", write("report.json", data)))
     return cli
 

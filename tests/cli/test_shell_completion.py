@@ -19,13 +19,11 @@ Offered = Callable[..., list[str]]
 RUNS = {
     "week-36": report(
         verdict("fee/late", 0.9, case={"test": "one", "tags": ["late fee", "$(touch x)"]}),
-        verdict("fee/lost", 0.1),
-        verdict("$(touch x)", 0.1),
-        verdict("two words", 0.4),
+        verdict("fee/lost", 0.1), verdict("$(touch x)", 0.1), verdict("two words", 0.4),
         report_id="week-36",
     ),
     "week-37": report(verdict("fee/new", 0.9), verdict("fee/late", 0.2), report_id="week-37"),
-}
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -118,13 +118,11 @@ def _log_loss(given: Input) -> object:
 def _bins(given: Input) -> object:
     return [
         {
-            "bin": found.index,
-            "n": found.n,
-            "mean_confidence": found.mean_confidence,
+            "bin": found.index, "n": found.n, "mean_confidence": found.mean_confidence,
             "accuracy": found.accuracy,
         }
         for found in reliability_bins(_rows(given))
-    ]
+    ]  # fmt: skip
 
 
 def _spiegelhalter(given: Input) -> object:

@@ -127,12 +127,10 @@ def _weighted_rates(given: Input) -> object:
     correct = [ours == theirs for ours, theirs in zip(verdict, human, strict=True)]
     found = measure(Rows.of(nothing, correct, weight, verdict), None)
     return {
-        "accuracy": found.accuracy,
-        "sensitivity": found.sensitivity,
-        "specificity": found.specificity,
-        "prevalence": accuracy(Rows.of(nothing, human, weight)),
+        "accuracy": found.accuracy, "sensitivity": found.sensitivity,
+        "specificity": found.specificity, "prevalence": accuracy(Rows.of(nothing, human, weight)),
         "ess": found.ess,
-    }
+    }  # fmt: skip
 
 
 ADAPTER: dict[str, Callable[[Input], object]] = {
@@ -146,9 +144,7 @@ ADAPTER: dict[str, Callable[[Input], object]] = {
         given["n"] > 0 and quorum_met(given["passes"], given["n"], given["quorum"])
     ),
     "trim_count": lambda given: trim_count(given["n"], given["fraction"], _rounding(given)),
-    "trimmed_mean": _trimmed_mean,
-    "median": _median,
-    "weighted_average": _weighted_average,
+    "trimmed_mean": _trimmed_mean, "median": _median, "weighted_average": _weighted_average,
     "ece": lambda given: ece(_rows(given)),
     "brier": lambda given: brier(_rows(given)),
     "ece_weighted": lambda given: ece(_rows(given)),
@@ -161,10 +157,8 @@ ADAPTER: dict[str, Callable[[Input], object]] = {
     "rogan_gladen_wald": _rogan_gladen_wald,
     "audit_weights": _audit_weights,
     "effective_sample_size": lambda given: effective_sample_size(given["weights"]),
-    "weighted_rates": _weighted_rates,
-    **CALIBRATION,
-    **PANEL,
-}
+    "weighted_rates": _weighted_rates, **CALIBRATION, **PANEL,
+}  # fmt: skip
 
 
 def differs(found: Any, expected: Any, tolerance: float) -> bool:

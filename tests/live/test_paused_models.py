@@ -169,13 +169,11 @@ LOST = {"rate_limited": 40}
     mostly_slow(
         [
             *((name, "m1", 2) for name in NAMED),
-            ("seconds", "m0", 1),
-            ("seconds", "m2", 16),
-            ("no time", "m0", 16),
+            ("seconds", "m0", 1), ("seconds", "m2", 16), ("no time", "m0", 16),
             ("no time", "m2", 1),
         ]
     ),
-)
+)  # fmt: skip
 def test_one_limited_model_costs_others_nothing(name: str, limited: str, concurrency: int) -> None:
     found = asked({limited: always(NAMED.get(name, {}))}, concurrency=concurrency)
     juror_name, others = f"j{limited[1]}", [f"m{at}" for at in range(3) if f"m{at}" != limited]

@@ -45,13 +45,11 @@ def command(path: Path, *options: str) -> Any:
     return mcp.Client(
         mcp.stdio_client(
             mcp.StdioServerParameters(
-                command=sys.executable,
-                args=["-m", "reviewdesk", "mcp", *options],
-                env=environment(path),
-                cwd=path.parent,
+                command=sys.executable, args=["-m", "reviewdesk", "mcp", *options],
+                env=environment(path), cwd=path.parent,
             )
         )
-    )
+    )  # fmt: skip
 
 
 def state(path: Path) -> tuple[bytes, list[Path]]:

@@ -67,11 +67,9 @@ def job(tmp_path: Path) -> Job:
     (tmp_path / "temp").mkdir()
     (tmp_path / "report.json").write_bytes(report(CALM, SPLIT))
     env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "GITHUB_ACTION_PATH": str(ACTION),
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "GITHUB_ACTION_PATH": str(ACTION),
         "RUNNER_TEMP": str(tmp_path / "temp"),
-    }
+    }  # fmt: skip
     made = Job(tmp_path, env)
     for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
         made.file(name).write_text("before\n", encoding="utf-8")

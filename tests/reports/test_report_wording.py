@@ -29,9 +29,7 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
     ("path", "value", "where", "text"),
     [
         (
-            "jurors.0.score",
-            "8/10",
-            "$.jurors[0].score",
+            "jurors.0.score", "8/10", "$.jurors[0].score",
             'must be a number from 0 to 1, found "8/10"',
         ),
         ("score", 1.5, "$.score", "must be a number from 0 to 1, found 1.5"),
@@ -42,18 +40,14 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
         ("case.epoch", 0, "$.case.epoch", "must be a whole number, 1 or more, found 0"),
         ("case.epoch", 1.5, "$.case.epoch", "must be a whole number, 1 or more, found 1.5"),
         (
-            "decision",
-            "maybe",
-            "$.decision",
+            "decision", "maybe", "$.decision",
             'must be "pass", "fail", "inconclusive" or "error", found "maybe"',
         ),
         ("jurors", {}, "$.jurors", "must be a list, found {}"),
         ("jurors.1", "x", "$.jurors[1]", 'must be an object, found "x"'),
         ("same_family", "yes", "$.same_family", 'must be true or false, found "yes"'),
         (
-            "quorum",
-            "two",
-            "$.quorum",
+            "quorum", "two", "$.quorum",
             'must be a number above 0 and at most 1, or a fraction such as "2/3", found "two"',
         ),
         ("quorum", "3/2", "$.quorum", 'must be a fraction above 0 and at most 1, found "3/2"'),
@@ -62,15 +56,11 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
         ("reference", 1, "$.reference", "must be a text or a list of texts, found 1"),
         ("colour", 1, "$.colour", "is not a key of this format (free data belongs under meta)"),
         (
-            "jurors.0.error",
-            {"message": "x"},
-            "$.jurors[0].score",
+            "jurors.0.error", {"message": "x"}, "$.jurors[0].score",
             "must be null where the juror has an error, found 0.5",
         ),
         (
-            "jurors.1.id",
-            "a",
-            "$.jurors[1].id",
+            "jurors.1.id", "a", "$.jurors[1].id",
             'must be unique within the verdict, found "a" again',
         ),
         (
@@ -80,16 +70,14 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
             'must name a juror of the verdict, found "z"',
         ),
         (
-            "jurors.0.at",
-            "yesterday",
-            "$.jurors[0].at",
+            "jurors.0.at", "yesterday", "$.jurors[0].at",
             'must be a time such as 2025-01-31T12:00:00Z, found "yesterday"',
         ),
         ("agreement", {"value": 0.5}, "$.agreement.metric", "is missing"),
         ("meta", [], "$.meta", "must be an object, found []"),
         ("jurors.0.weight", 0, "$.jurors[0].weight", "must be a number above 0, found 0"),
     ],
-)
+)  # fmt: skip
 def test_each_kind_of_error_in_words(path: str, value: Any, where: str, text: str) -> None:
     problem = verdict_problem(_changed(path, value))
     assert problem is not None

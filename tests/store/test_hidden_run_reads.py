@@ -64,10 +64,8 @@ READS: dict[str, Read] = {
     "other runs": of_keys(items.other_runs),
     "flips": of_run(lambda desk, run: items.flips(desk, run, desk.run("same"))),
     "two panels": lambda desk: jurors.panel_comparison(desk, desk.run("run"), desk.run("same")),
-    "calibration": of_run(figures_of),
-    "calibration page": of_run(calibration.calibration_page),
-    "jurors": of_run(jurors.jurors_page),
-    "what if": of_run(whatif.what_if),
+    "calibration": of_run(figures_of), "calibration page": of_run(calibration.calibration_page),
+    "jurors": of_run(jurors.jurors_page), "what if": of_run(whatif.what_if),
     "panels": of_run(lambda desk, run: panels(desk, run).key.tolist()),
     "labels": of_run(lambda desk, run: list(transfer.list_labels(desk, run))),
     "tags": of_run(filters.tag_counts),
@@ -81,7 +79,7 @@ READS: dict[str, Read] = {
     "facts": lambda desk: {
         name: fact for name, fact in info(desk).items() if name not in {"path", "bytes", "loading"}
     },
-}
+}  # fmt: skip
 READS |= {f"filter {text}": of_run(partial(filtered, text=text)) for text in FILTERS}
 READS |= {f"order {name}": of_run(partial(filtered, order=name)) for name in ORDERS}
 """Every way to look at a desk."""

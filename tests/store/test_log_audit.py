@@ -160,11 +160,9 @@ def test_a_guard_that_guards_nothing_is_seen(path: Path) -> None:
 
 
 COVERED: dict[str, str] = {
-    "tail": "key = 9",
-    "chain of ben": "reviewer = 'ben'",
-    "chain of ann": "reviewer = 'ann'",
+    "tail": "key = 9", "chain of ben": "reviewer = 'ben'", "chain of ann": "reviewer = 'ann'",
     "all labels": "reviewer <> '@desk'",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COVERED)

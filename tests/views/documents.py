@@ -259,11 +259,9 @@ def documents() -> dict[str, Document]:
     labels = SAMPLES / "library-desk-truth.jsonl"
     rows = Source.from_path(SAMPLES / "labels-example.jsonl")
     found = {
-        "labels file": file_calibration(file_page(file_rows(rows))),
-        **of_panels(),
-        **dict(of_gates()),
-        **dict(of_team()),
-    }
+        "labels file": file_calibration(file_page(file_rows(rows))), **of_panels(),
+        **dict(of_gates()), **dict(of_team()),
+    }  # fmt: skip
     with TemporaryDirectory() as folder, closing(open_desk(Path(folder) / "d")) as desk:
         run = desk.load(Source.from_path(SAMPLES / "library-desk.jsonl")).run
         found["no labels"] = calibration(calibration_page(desk, run))

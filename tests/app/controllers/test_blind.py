@@ -47,12 +47,6 @@ def test_rows_of_a_blind_list_tell_nothing(blind: Review) -> None:
     assert [event.detail["blind"] for event in blind.events()] == [True]
 
 
-def test_an_open_label_is_not_blind(review: Review) -> None:
-    review.press("label.pass")
-    assert review.events()[0].detail["blind"] is False
-    assert review.notice == ""
-
-
 def test_what_was_seen_in_an_earlier_open_session_is_not_blind_later(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 5)]))
     review = Review(desk, run)

@@ -40,11 +40,9 @@ class ReviewMachine(RuleBasedStateMachine):
     """A reviewer who presses anything, another one who writes meanwhile, and the label log."""
 
     @initialize(
-        blind=st.booleans(),
-        feedback=st.sampled_from(list(Feedback)),
-        tagging=st.booleans(),
+        blind=st.booleans(), feedback=st.sampled_from(list(Feedback)), tagging=st.booleans(),
         size=st.sampled_from([(160, 48), (80, 24)]),
-    )
+    )  # fmt: skip
     def begin(self, blind: bool, feedback: Feedback, tagging: bool, size: tuple[int, int]) -> None:
         self.folder = Path(tempfile.mkdtemp())
         bodies = [verdict(i) for i in range(1, 5)]

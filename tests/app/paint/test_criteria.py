@@ -182,15 +182,6 @@ def test_a_label_of_the_reviewer_is_told_by_the_reviewer(tmp_path: Path) -> None
     assert "in file" not in text(desk.item(key), hidden=True)
 
 
-def test_json_is_indented(tmp_path: Path) -> None:
-    written = '{"a":[1,1.50],"a":"b"}'
-    item = item_of(tmp_path, output=written)
-    # Nothing is lost: the key that stands twice and the number as it was written.
-    assert text(item).count('"a":') == 2
-    assert "1.50" in text(item)
-    assert written not in text(item)
-
-
 def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
     # Two of four pass at .7 and meet a quorum of .5; mean, trimmed mean and median are .4 and fail.
     lines = jury_lines(item_of(tmp_path, scores=(0.8, 0.8, 0.0, 0.0)), 79)

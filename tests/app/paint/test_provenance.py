@@ -60,12 +60,10 @@ def test_times_agreement_and_the_rule_that_stood_in(tmp_path: Path) -> None:
     jurors.append({"id": "c", "error": {"message": "timeout"}})
     text = told(
         item_of(
-            tmp_path,
-            jurors=jurors,
-            strategy="weighted_average",
+            tmp_path, jurors=jurors, strategy="weighted_average",
             agreement={"value": 0.0, "metric": "pairwise"},
         )
-    )
+    )  # fmt: skip
     assert "rule weighted_average, used median (failed: c)" in text
     assert "agreement pairwise 0.000, recomputed 0.000" in text
     assert "ballots 2025-09-18T07:40:00Z to 2025-09-18T07:41:00Z" in text

@@ -60,11 +60,9 @@ def test_calibrate_gives_gates_and_draw(labelled: Cli) -> None:
     assert brier["margin"] == pytest.approx(0.25 - 0.153, abs=1e-3)
     assert rate["margin"] == pytest.approx(1 / 3)
     assert {row["stratum"]: (row["size"], row["weight"]) for row in found["strata"]} == {
-        "flagged/pass": (1, 1.0),
-        "flagged/none": (1, None),
-        "rest/pass": (1, 1.0),
+        "flagged/pass": (1, 1.0), "flagged/none": (1, None), "rest/pass": (1, 1.0),
         "rest/fail": (1, 1.0),
-    }
+    }  # fmt: skip
     assert all(row.keys() >= keys(STRATUM) for row in found["strata"])
     assert found["audit"] == {"planned": 2, "done": 2, "counted": 2, "errors": 0, "bound": None}
     assert found["missing"] == []

@@ -179,11 +179,9 @@ WITHOUT = {
     "a.ipynb": (NOTEBOOK, "is a Jupyter notebook"),
     "a.sarif": (b'{"$schema": "s", "runs": [{}]}', "is a SARIF log, which has no ballots"),
     "a.txt": (b"Dear all,\nhere it is.\n", 'starts with "Dear all,"'),
-    "empty": (b"", "is empty"),
-    "blank": (b" \n", "is empty"),
-    "list.json": (b"[]", "is an empty list"),
-    "words.json": (b'["a", "b"]', "no jury in the list"),
-}
+    "empty": (b"", "is empty"), "blank": (b" \n", "is empty"),
+    "list.json": (b"[]", "is an empty list"), "words.json": (b'["a", "b"]', "no jury in the list"),
+}  # fmt: skip
 
 
 def _told(cli: Cli, name: str, data: bytes) -> str:

@@ -117,12 +117,10 @@ def test_every_target_reads(cli: Cli, write: Write) -> None:
     )  # fmt: skip
     write("report.json", report(said))
     wanted = {
-        "jury.agreement": "exact: 0.5",
-        "jury.confidence": "exact: medium",
-        "jury.escalate": "exact: true",
-        "jury.same_family": "exact: true",
+        "jury.agreement": "exact: 0.5", "jury.confidence": "exact: medium",
+        "jury.escalate": "exact: true", "jury.same_family": "exact: true",
         "jury.bias_warning": "exact: kin",
-    }
+    }  # fmt: skip
     expect = [f"{{target: {name}, matcher: {{{text}}}}}" for name, text in wanted.items()]
     expect += [f"{{target: {name}, matcher: {{not: {{{text}}}}}}}" for name, text in wanted.items()]
     done = cli(

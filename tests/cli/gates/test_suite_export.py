@@ -32,11 +32,9 @@ def truths(cli: Cli, kind: str, dice: random.Random) -> bytes:
     for row in cli("queue", "--json").json:
         flagged = row["stratum"].startswith("flagged")
         asked = {
-            "census": True,
-            "weighted": row["audit"] or flagged or dice.random() < 0.1,
-            "escalated-only": flagged,
-            "any": dice.random() < 0.3,
-        }
+            "census": True, "weighted": row["audit"] or flagged or dice.random() < 0.1,
+            "escalated-only": flagged, "any": dice.random() < 0.3,
+        }  # fmt: skip
         if asked[kind]:
             right = row["decision"]
             wrong = "fail" if right == "pass" else "pass"

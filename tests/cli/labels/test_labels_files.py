@@ -312,11 +312,9 @@ def test_each_source_has_its_own_confidence(census: Cli) -> None:
     exports = {one: rows(census("labels", "export", "--confidence", one)) for one in SOURCES}
     found = {one: sorted({row["confidence"] for row in made}) for one, made in exports.items()}
     assert found == {
-        "support": pytest.approx([0.8]),
-        "score": pytest.approx([0.2, 0.8]),
-        "reported": [],
+        "support": pytest.approx([0.8]), "score": pytest.approx([0.2, 0.8]), "reported": [],
         "vote_share": [1.0],
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["mcptest", "yaml", "full", "csv"])

@@ -72,11 +72,9 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
     # Every stratum is labelled to its end: flagged/pass b; rest/pass a and e; rest/fail c;
     # flagged/none d, an error, whose label makes no row.
     assert {s.name: (s.size, s.prefix, s.counted, s.weight) for s in page.strata} == {
-        "flagged/pass": (1, 1, 1, 1.0),
-        "rest/pass": (2, 2, 1, 2.0),
-        "rest/fail": (1, 1, 1, 1.0),
+        "flagged/pass": (1, 1, 1, 1.0), "rest/pass": (2, 2, 1, 2.0), "rest/fail": (1, 1, 1, 1.0),
         "flagged/none": (1, 1, 1, None),
-    }
+    }  # fmt: skip
     assert (found.design, page.missing) == (Design.WEIGHTED, ())
     assert (page.audit.planned, page.audit.done) == (3, 3)
     # Of the audit a and c count, and c was wrong.

@@ -40,13 +40,11 @@ REPORTS = [path for path in sorted(SAMPLES.iterdir()) if path.stem in {
     "support-bot", "support-bot-second-panel", "code-review", "release-notes", "hostile",
 }]  # fmt: skip
 RAGGED = report(
-    verdict("three"),
-    verdict("one", 0.4),
-    verdict("none", None, jurors=[]),
+    verdict("three"), verdict("one", 0.4), verdict("none", None, jurors=[]),
     verdict("failed", None, None),
     verdict("weighed", jurors=[{"id": "b", "score": 0.2}, {"id": "a", "score": 0.9, "weight": 2}]),
     verdict("withheld", jurors=[{"id": "b", "score": 0.7, "pass": None}], quorum="2/3"),
-)
+)  # fmt: skip
 
 
 @pytest.fixture

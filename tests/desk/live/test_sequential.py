@@ -186,11 +186,9 @@ def test_the_library_panel_stops_too() -> None:
 
 LABELS = "labels: [KEEP, REJECT, SPLIT]\npassing: [KEEP]\nfailing: [REJECT]\n"
 SAID = {
-    "agree": ("KEEP", "KEEP", "KEEP"),
-    "mixed": ("KEEP", "SPLIT", "keep."),
-    "fails": ("REJECT", "REJECT", "SPLIT"),
-    "splits": ("SPLIT", "SPLIT", "KEEP"),
-}
+    "agree": ("KEEP", "KEEP", "KEEP"), "mixed": ("KEEP", "SPLIT", "keep."),
+    "fails": ("REJECT", "REJECT", "SPLIT"), "splits": ("SPLIT", "SPLIT", "KEEP"),
+}  # fmt: skip
 DECIDED = {"agree": "pass", "mixed": "pass", "fails": "fail", "splits": None}
 
 

@@ -51,11 +51,9 @@ def everything(desk: Desk) -> dict[str, Any]:
             files.export(desk, run, kind)[0].replace(desk.head(), "")
             for kind in ("mcptest", "full", "csv")
         ],
-        "listed": list(list_labels(desk, run)),
-        "team": team,
-        "disagreements": disagreements(desk, run),
-        "last": last_label(desk, run),
-    }
+        "listed": list(list_labels(desk, run)), "team": team,
+        "disagreements": disagreements(desk, run), "last": last_label(desk, run),
+    }  # fmt: skip
 
 
 def test_no_figure_counts_a_suggestion(desk: Desk) -> None:

@@ -128,11 +128,9 @@ def test_what_the_report_states_stands() -> None:
         0.9,
         0.1,
         agreement={"value": 0.91, "metric": "krippendorff_alpha"},
-        band="high",
-        escalate_for_review=False,
-        same_family=True,
+        band="high", escalate_for_review=False, same_family=True,
         bias_warning="the producer's own words",
-    )
+    )  # fmt: skip
     assert reading(said, "jury.agreement") == TargetValue(0.91, STATED, "krippendorff_alpha")
     assert told(said, "jury.confidence") == ("high", STATED)
     assert told(said, "jury.escalate") == (False, STATED)

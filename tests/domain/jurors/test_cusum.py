@@ -16,19 +16,15 @@ from reviewdesk.domain.stats.dense import Floats
         # Up: 1.5, 3.5, 4.9, 6.6 after -.1 brought it back to 0.
         ([0.2, -0.1, 2.0, 2.5, 1.9, 2.2, 0.1], 5),
         # 1, 2, 3, 4, 5 is at the limit, not above it; downwards the same.
-        ([1.5] * 5, -1),
-        ([1.5] * 6, 5),
-        ([-1.5] * 6, 5),
+        ([1.5] * 5, -1), ([1.5] * 6, 5), ([-1.5] * 6, 5),
         # Every step stays within the allowance.
         ([0.5, -0.5] * 1000, -1),
         # A tenth over the allowance, fifty times, is 5 but for rounding.
-        ([0.6] * 50, -1),
-        ([0.6] * 51, 50),
-        ([], -1),
+        ([0.6] * 50, -1), ([0.6] * 51, 50), ([], -1),
         # A missing value is passed over.
         ([1.5, math.nan, 1.5, 1.5, 1.5, 1.5, math.nan, 1.5], 7),
     ],
-)
+)  # fmt: skip
 def test_cusum_by_hand(z: list[float], row: int) -> None:
     top, first = cusum(np.asarray(z, np.float64)[:, None], h=5.0)
     assert first.tolist() == [row]

@@ -103,9 +103,7 @@ QUIET = [
     "The output should pass the test, and the solution must be correct.",
     "He passed the test with a perfect score.",
     "Mark the box. The response should be quick.",
-    '{"name": "Ann", "score": 85}',
-    '{"pass": "secret", "user": "root"}',
-    "return {'score': score}",
+    '{"name": "Ann", "score": 85}', '{"pass": "secret", "user": "root"}', "return {'score': score}",
     "<response><code>200</code></response>",
     "x[[0]], [[a]][inst] and [[Main Page]] on a <system>",
     "## The system: an overview",
@@ -118,7 +116,7 @@ QUIET = [
     "The operating system: new features. Read the new instructions of the system.",
     "<responses>2</responses> and <response-time>3</response-time>",
     "👨‍👩‍👧‍👦 and می‌خواهم and \ufeffBOM",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "kind"), FOUND.items(), ids=ascii)

@@ -61,17 +61,14 @@ def panels(draw: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     if draw(st.booleans()):
         own["min_answered"] = draw(st.sampled_from([1, 2, 3, "1/2", "1/1"]))
     body = {
-        "id": "v",
-        "case": {"test": "v"},
-        "threshold": draw(st.sampled_from([0.0, 0.5, 0.7, 1.0])),
+        "id": "v", "case": {"test": "v"}, "threshold": draw(st.sampled_from([0.0, 0.5, 0.7, 1.0])),
         "quorum": draw(st.sampled_from([0.01, 0.5, 0.6, "2/3", 0.67, 1.0])),
         "trim": {
-            "method": "quantile",
-            "fraction": draw(st.sampled_from([0.0, 0.1, 0.2, 0.4])),
+            "method": "quantile", "fraction": draw(st.sampled_from([0.0, 0.1, 0.2, 0.4])),
             "rounding": draw(st.sampled_from([*Rounding])).value,
         },
         "meta": {"reviewdesk": own},
-    }
+    }  # fmt: skip
     if strategy is None:
         body["regime"] = draw(st.sampled_from([*Regime])).value
     else:
@@ -124,9 +121,7 @@ def votes(text: str, seats: int = 5) -> list[dict[str, Any]]:
     ("strategy", "said", "can"),
     [
         # Quorum 0.5 of five seats needs three passes: 3/5 meets it, 2/5 does not.
-        ("quorum", "pp", True),
-        ("quorum", "ppp", False),
-        ("quorum", "ff", True),
+        ("quorum", "pp", True), ("quorum", "ppp", False), ("quorum", "ff", True),
         ("quorum", "fff", False),
         ("quorum", "xxf", False),  # two passes at most
         ("quorum", "xxx", True),  # nobody has voted: if nobody does, there is no decision
@@ -141,7 +136,7 @@ def votes(text: str, seats: int = 5) -> list[dict[str, Any]]:
         ("single", "pp", False),
         ("external", "pppp", True),
     ],
-)
+)  # fmt: skip
 def test_a_panel_asks_as_long_as_a_vote_can_turn_it(strategy: str, said: str, can: bool) -> None:
     rule = {"id": "v", "case": {"test": "v"}, "strategy": strategy, "quorum": 0.5, "threshold": 0.7}
     assert can_turn(asked(rule, votes(said), len(said))) is can

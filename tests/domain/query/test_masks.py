@@ -129,11 +129,9 @@ def in_order(
 ) -> list[int]:
     """The rows by stable sorts, the least important first: ties as drawn, no number last."""
     places = {
-        "draw": draw,
-        "mix": mix,
-        "file": list(range(len(rows))),
+        "draw": draw, "mix": mix, "file": list(range(len(rows))),
         "id": list(reversed(range(len(rows)))),
-    }
+    }  # fmt: skip
     found = list(places.get(order, draw))
     if descending:
         found.reverse()

@@ -62,16 +62,12 @@ def test_words_to_highlight(text: str, found: list[str]) -> None:
         ("a\x00b", "a b"),
         ("é\x00\udcffb", "é  b"),
         # Ideographs, kana, a halfwidth one and hangul each stand apart; Latin letters stay whole.
-        ("東京tower", " 東  京 tower"),
-        ("カﾀ", " カ  タ "),
-        ("한국 é", " 한  국  é"),
+        ("東京tower", " 東  京 tower"), ("カﾀ", " カ  タ "), ("한국 é", " 한  국  é"),
         ("\U00020000x", " \U00020000 x"),
         # Compatible and decomposed forms are one form.
-        ("ＡＢ ﬁne", "AB fine"),
-        ("か\u3099", " が "),
-        ("e\u0301", "é"),
+        ("ＡＢ ﬁne", "AB fine"), ("か\u3099", " が "), ("e\u0301", "é"),
     ],
-)
+)  # fmt: skip
 def test_a_text_as_it_is_indexed(text: str, made: str) -> None:
     assert spaced(text) == made
 

@@ -225,11 +225,9 @@ def test_the_whole_table_begins_with_every_strategy() -> None:
 def test_combinations_are_the_product_of_what_is_given() -> None:
     found = combined([Strategy.MEAN, Strategy.MEDIAN], [], [], [], [0.5, 0.6], ["a"])
     assert [variant.name for variant in found] == [
-        "mean, threshold 0.5, without a",
-        "mean, threshold 0.6, without a",
-        "median, threshold 0.5, without a",
-        "median, threshold 0.6, without a",
-    ]
+        "mean, threshold 0.5, without a", "mean, threshold 0.6, without a",
+        "median, threshold 0.5, without a", "median, threshold 0.6, without a",
+    ]  # fmt: skip
 
 
 def test_a_trim_and_a_quorum_belong_to_their_rules() -> None:

@@ -277,14 +277,10 @@ def document() -> Any:
     events = [*scoring(QA, asked, call("v/b", "no")), *scoring("own"), {"event": "error"}]
     scores = {QA: panel("C", "C", "[x]"), "own": _edited(), "dict": {"value": {"a": 1, "b": "C"}}}
     whole = sample(
-        "a",
-        scores,
-        events=events,
+        "a", scores, events=events,
         input=[{"role": "user", "content": [{"type": "text", "text": "attachment://h"}]}],
-        attachments={"h": "asked"},
-        choices=["one"],
-        metadata={"m": 1},
-    )
+        attachments={"h": "asked"}, choices=["one"], metadata={"m": 1},
+    )  # fmt: skip
     failed = sample("b", error={"message": "m", "traceback": "t"}, invalidation={"author": "x"})
     roles = {"model_roles": {"grader": [{"model": "v/a"}]}, "config": {"epochs": 1}}
     scorers = [grading("v/a", "v/b"), {"name": "own", "options": {"model_role": "grader"}}]

@@ -127,13 +127,11 @@ def test_the_edited_score() -> None:
     ]
     assert labels == [
         {
-            "label": "pass",
-            "by": "reviewer-1",
-            "at": "2026-11-21T20:49:58.860318Z",
+            "label": "pass", "by": "reviewer-1", "at": "2026-11-21T20:49:58.860318Z",
             "note": "human reviewer: instruction is followed\ntriage",
         },
         *[None] * 7,
-    ]
+    ]  # fmt: skip
 
 
 def test_the_roles() -> None:

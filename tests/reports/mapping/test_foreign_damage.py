@@ -33,10 +33,8 @@ DOCUMENTS: dict[str, tuple[Any, bool]] = {
     "cross-judge": ([test_crossjudge.WHOLE, test_crossjudge.WHOLE], False),
     "cross-judge lines": ([test_crossjudge.WHOLE, test_crossjudge.WHOLE], True),
     "deepeval": (test_deepeval.WHOLE | {"conversationalTestCases": [TALK]}, False),
-    "deepeval lines": ([TALK, TALK], True),
-    "inspect": (test_inspect_archive.document(), False),
-    "promptfoo": (test_promptfoo_hostile.whole_result(), False),
-    "juried": (ATTEMPTS, False),
+    "deepeval lines": ([TALK, TALK], True), "inspect": (test_inspect_archive.document(), False),
+    "promptfoo": (test_promptfoo_hostile.whole_result(), False), "juried": (ATTEMPTS, False),
     "juried-queue lines": (
         [test_juried.entry(checks=[test_juried.CHECK]), test_juried.entry()],
         True,
@@ -48,7 +46,7 @@ DOCUMENTS: dict[str, tuple[Any, bool]] = {
         ],
         True,
     ),
-}
+}  # fmt: skip
 
 
 def _canonical(data: bytes, options: ReadOptions) -> None:

@@ -136,12 +136,10 @@ def test_cases_that_nobody_has_judged_are_still_told_apart() -> None:
 @pytest.mark.parametrize(
     ("stated", "decision", "label"),
     [
-        ("KEEP", "pass", None),
-        ("reject", "fail", None),
-        ("SPLIT", None, "SPLIT"),
+        ("KEEP", "pass", None), ("reject", "fail", None), ("SPLIT", None, "SPLIT"),
         (True, "pass", None),
     ],
-)
+)  # fmt: skip
 def test_a_decision_beside_a_jury_is_never_dropped(stated: Any, decision: Any, label: Any) -> None:
     jury = [{"name": "a", "pass": True}]
     for key in ("decision", "consensus", "outcome", "final_verdict"):

@@ -140,15 +140,13 @@ def test_failed_jurors() -> None:
             "jurors": [
                 {"name": "slow", "error": "request timed out", "pass": None},
                 {
-                    "name": "odd",
-                    "error": {"code": 500, "message": "no"},
-                    "score": 0.4,
+                    "name": "odd", "error": {"code": 500, "message": "no"}, "score": 0.4,
                     "pass": True,
                 },
                 {"name": "fine", "score": 1, "error": None},
             ]
         }
-    )
+    )  # fmt: skip
     slow, odd, fine = body["jurors"]
     assert slow == {
         "id": "slow", "pass": None, "error": {"message": "request timed out"}, "status": "timeout",

@@ -351,11 +351,9 @@ def test_repeats_prompts_and_providers_make_composite_ids() -> None:
     bodies = opened(result(*rows))[1]
     first = "openai:chat:gpt-4o"
     assert [body["id"] for body in bodies] == [
-        f"greets/prompt 1/{first}/epoch 1",
-        f"greets/prompt 2/{first}/epoch 1",
-        "greets/prompt 1/other/epoch 1",
-        f"greets/prompt 1/{first}/epoch 2",
-    ]
+        f"greets/prompt 1/{first}/epoch 1", f"greets/prompt 2/{first}/epoch 1",
+        "greets/prompt 1/other/epoch 1", f"greets/prompt 1/{first}/epoch 2",
+    ]  # fmt: skip
     assert [body["case"]["epoch"] for body in bodies] == [1, 1, 1, 2]
 
 

@@ -97,12 +97,10 @@ def test_json_lines_of_the_bucket_and_answers_of_the_api(text: str, place: str) 
     report, (first, _) = table(text)
     assert report.format == "langfuse"
     assert first == {
-        "id": "t1",
-        "case": {"test": "t1"},
+        "id": "t1", "case": {"test": "t1"},
         "jurors": [{"id": "helpful", "score": 0.5, "reason": "r"}],
-        "provenance": {"pointer": place},
-        "meta": {"origin": {"trace": "t1"}},
-    }
+        "provenance": {"pointer": place}, "meta": {"origin": {"trace": "t1"}},
+    }  # fmt: skip
 
 
 def test_who_annotated_is_said() -> None:

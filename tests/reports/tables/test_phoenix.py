@@ -46,12 +46,10 @@ def test_the_annotations_of_a_span_are_one_jury(text: str) -> None:
     first.pop("provenance")
     assert first.pop("meta") == {"origin": {"span": "s1"}}
     assert first == {
-        "id": "s1 / correctness",
-        "case": {"test": "s1", "dimension": "correctness"},
-        "rubric": "correctness",
-        "jurors": JURY,
+        "id": "s1 / correctness", "case": {"test": "s1", "dimension": "correctness"},
+        "rubric": "correctness", "jurors": JURY,
         "human": {"label": "fail", "by": "bo", "note": "no"},
-    }
+    }  # fmt: skip
     assert (second["id"], scores(second)) == ("s2", {"relevance": 0.5})
     assert "columns not read: id, metadata" in report.notes
     assert "a note on a span judges nothing and is not read (1x)" in report.notes

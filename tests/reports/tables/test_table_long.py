@@ -49,11 +49,9 @@ def test_a_whole_row() -> None:
 def test_nothing_is_invented() -> None:
     (body,) = verdicts(long(["a", "gpt-4", 0.5]))
     assert body == {
-        "id": "a",
-        "case": {"test": "a"},
-        "jurors": [{"id": "gpt-4", "score": 0.5}],
+        "id": "a", "case": {"test": "a"}, "jurors": [{"id": "gpt-4", "score": 0.5}],
         "provenance": {"pointer": "line 2"},
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("item", ["item_id", "Example ID", "question-id", "case", "id", "test"])

@@ -138,15 +138,11 @@ def test_without_a_model_the_family_is_unknown_until_a_person_names_it() -> None
 @pytest.mark.parametrize(
     ("stated", "strategy"),
     [
-        ("majority", "majority"),
-        ("Unanimous", "unanimous"),
-        ("weighted", "weighted_vote"),
+        ("majority", "majority"), ("Unanimous", "unanimous"), ("weighted", "weighted_vote"),
         ("first_disagreement", "first_disagreement"),
-        ("my_rule", "external"),
-        (None, None),
-        (5, None),
+        ("my_rule", "external"), (None, None), (5, None),
     ],
-)
+)  # fmt: skip
 def test_strategies(stated: Any, strategy: str | None) -> None:
     assert only(ensemble(critic("KEEP"), voting=stated)).get("strategy") == strategy
 

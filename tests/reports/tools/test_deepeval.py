@@ -84,11 +84,9 @@ def test_a_whole_test_run() -> None:
     report, (body,) = opened(WHOLE)
     assert report.format == "deepeval"
     assert report.header == {
-        "schema": "reviewdesk.report/1",
-        "producer": {"name": "deepeval", "format": "deepeval"},
-        "title": "nightly",
-        "generator": {"model": "claude-4"},
-    }
+        "schema": "reviewdesk.report/1", "producer": {"name": "deepeval", "format": "deepeval"},
+        "title": "nightly", "generator": {"model": "claude-4"},
+    }  # fmt: skip
     assert body == WHOLE_BODY
     assert report.notes == []
 
