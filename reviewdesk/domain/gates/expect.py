@@ -432,11 +432,7 @@ class CalibrationReadings(Struct, frozen=True):
 
 
 class JuryReadings:
-    """A verdict as a gate reads it: the values that its report states, else those from its ballots.
-
-    Agreement and band are those that every view shows. If fewer than two jurors answered, the band
-    reads low and the escalation true. Source: the jury consensus document.
-    """
+    """A verdict as a gate reads it: the values that its report states, else its ballots'."""
 
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict

@@ -384,11 +384,7 @@ class Added(Struct, frozen=True):
 
 
 class SubPanel(Struct, frozen=True):
-    """Some of the jurors under one rule, over the labels that count.
-
-    ``accuracy`` is weighted by the draw; ``difference`` is this panel less the run's own. ``cost``
-    is the mean cost of asking its jurors once, in US dollars, or else their number.
-    """
+    """Some jurors under one rule: accuracy by the draw, ``difference`` to the run, and cost."""
 
     jurors: tuple[str, ...]
     rule: Strategy

@@ -26,11 +26,7 @@ _KEY = 16
 
 
 class Draw(Struct, frozen=True):
-    """The draw of a run, one entry per verdict in file order.
-
-    Contents are drawn. Each verdict on a content has its stratum, rank and audit; the first of them
-    in the order of the queue stands for it, and the others are its ``copies``.
-    """
+    """The draw of a run, one entry per verdict in file order; ``copies`` share a drawn content."""
 
     stratum: npt.NDArray[np.int8]
     """The stratum of each verdict's content: that of its first flagged verdict, else its first."""

@@ -95,11 +95,7 @@ def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, flo
 
 
 class Stratum(Struct, frozen=True):
-    """One stratum of a run's draw, counted in contents.
-
-    Its first ``prefix`` contents all have a label; ``counted`` of these labels say pass or fail,
-    and each of them stands for ``weight`` contents.
-    """
+    """One stratum of a draw, counted in contents; its first ``prefix`` ones have a label."""
 
     name: str
     size: int
@@ -127,11 +123,7 @@ class Stratum(Struct, frozen=True):
 
 
 class AuditSample(Struct, frozen=True):
-    """The unmarked sample of the verdicts that nothing flagged.
-
-    ``errors`` of its ``counted`` labels contradict the panel. With fewer than five errors,
-    ``bound`` is the one-sided 95% bound on the error rate.
-    """
+    """The sample of unflagged verdicts; ``errors`` of its labels contradict the panel."""
 
     planned: int
     done: int

@@ -35,11 +35,7 @@ class SegmentVerdict(Struct, frozen=True):
 
 
 class SegmentFigures(Struct, frozen=True):
-    """The figures of one segment; the panel ``passed`` some of its ``verdicts``, failed the rest.
-
-    They are ``None`` under ``FEW`` labels. ``false_passes`` is a share of what should fail and
-    ``false_fails`` of what should pass; both are ``None`` in a segment of one decision.
-    """
+    """The figures of one segment: ``None`` under ``FEW`` labels, errors also by decision."""
 
     segment: str
     verdicts: int

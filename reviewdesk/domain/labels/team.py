@@ -68,11 +68,7 @@ class LabelPair(Struct, frozen=True):
 
 
 class SelfAgreement(Struct, frozen=True):
-    """How often a reviewer's second label equals the first, with Wilson's interval.
-
-    ``kappa`` is Cohen's, over pass, fail and unsure. ``None`` without repeats, and if chance alone
-    would agree on every one.
-    """
+    """How often a reviewer's second label equals the first: Wilson's interval, Cohen's kappa."""
 
     n: int
     same: int
@@ -350,11 +346,7 @@ EDGE = 0.15
 
 
 class LeftOut(Struct, frozen=True):
-    """One reviewer compared with the panel, by how often each agrees with the other reviewers.
-
-    ``panel`` and ``person`` are the shares of the ``items`` on which each agrees with at least as
-    many of the others as the opponent does; ``p`` tests that the panel is worse by ``EDGE``.
-    """
+    """One reviewer compared with the panel; ``p`` tests that the panel is worse by ``EDGE``."""
 
     reviewer: str
     items: int

@@ -44,11 +44,7 @@ def widest(found: Any, others: Iterable[Any]) -> Any:
 
 
 class Bin(Struct, frozen=True):
-    """One populated bin of the reliability diagram.
-
-    ``n`` counts its rows of positive weight, ``weight`` is their total weight and ``ess`` their
-    effective sample size; ``low`` and ``high`` are the accuracy's Wilson interval at ``ess``.
-    """
+    """One populated bin of the diagram, with the accuracy's Wilson interval at ``ess``."""
 
     index: int
     n: int
@@ -76,11 +72,7 @@ class LogLoss(Struct, frozen=True):
 
 
 class NullEce(Struct, frozen=True):
-    """The ECE that a perfectly calibrated judge with the same confidences would show.
-
-    ``expected`` is its mean: computed if ``exact``, else a mean of simulations. ``p`` is the share
-    of simulated calibrated judges whose ECE is at least the observed one.
-    """
+    """The ECE that a perfectly calibrated judge with the same confidences would show."""
 
     expected: float
     exact: bool
@@ -217,11 +209,7 @@ class Look(Struct, frozen=True):
 
 
 class SimulatedFigure(Struct, frozen=True):
-    """How one interval performs over the ``runs`` in which its figure is defined.
-
-    ``bias`` is the mean of estimate less truth, ``coverage`` the share of intervals that hold the
-    truth, ``width`` their mean width; all ``None`` if no run defines the figure.
-    """
+    """How one interval performs over the ``runs`` in which its figure is defined."""
 
     figure: str
     runs: int
