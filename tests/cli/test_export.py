@@ -127,9 +127,7 @@ def test_a_device_is_written_to_and_stays(loaded: Cli) -> None:
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_page_for_a_terminal_goes_into_a_file(
-    loaded: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_goes_to_a_file(loaded: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     done = loaded("export", "html")
     assert (done.code, done.out) == (0, "")

@@ -56,9 +56,7 @@ def test_no_force_replaces_the_desk(desk: Cli, desk_path: Path, name: str) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-def test_a_desk_and_its_copies_are_private_until_they_are_shared(
-    desk: Cli, desk_path: Path, tmp_path: Path
-) -> None:
+def test_a_desk_and_copies_are_private_at_first(desk: Cli, desk_path: Path, tmp_path: Path) -> None:
     assert _mode(desk_path) == 0o600
     assert "private to the owner\n" in desk("desk", "info").out
     desk("desk", "backup", tmp_path / "one")

@@ -48,9 +48,7 @@ async def asked(cli: Cli, *arguments: str) -> Done:
     return await asyncio.to_thread(cli, "rerun", *arguments)
 
 
-async def test_what_a_filter_keeps_is_asked_about_and_what_turned_is_printed(
-    panel_cli: Cli, tmp_path: Path
-) -> None:
+async def test_what_a_filter_keeps_is_asked_and_turns_shown(panel_cli: Cli, tmp_path: Path) -> None:
     async with Server(reply=failing) as server:
         path = panel_of(tmp_path, server.url)
         done = await asked(
@@ -178,9 +176,7 @@ async def test_rerun_sends_once_it_is_told_to(room: Room) -> None:
 @pytest.mark.parametrize(
     ("allowed", "code"), mostly_slow([("0", 1), ("1", 0), ("20%", 0), ("19%", 1)])
 )
-async def test_ballots_that_a_rerun_loses_show_in_its_exit_code(
-    cli: Cli, room: Room, allowed: str, code: int
-) -> None:
+async def test_lost_ballots_set_rerun_s_code(cli: Cli, room: Room, allowed: str, code: int) -> None:
     def reply(seen: Seen) -> str:
         return "I pass it." if seen.payload["model"] == "m1" else verdict_of(seen)
 

@@ -91,9 +91,7 @@ def test_the_desk_that_the_line_names_is_asked(
     "content", [None, b"", b"no desk", b"SQLite format 3\0" + bytes(200)], ids=repr
 )
 @pytest.mark.usefixtures("cli")
-def test_no_desk_is_made_opened_or_complained_of(
-    offered: Offered, desk_path: Path, content: bytes | None
-) -> None:
+def test_no_desk_is_made_nor_read(offered: Offered, desk_path: Path, content: bytes | None) -> None:
     if content is not None:
         desk_path.parent.mkdir()
         desk_path.write_bytes(content)

@@ -264,9 +264,7 @@ def test_the_proxy_of_the_environment_is_used_but_for_this_machine(url: str, pro
 
 @pytest.mark.usefixtures("behind_a_proxy")
 @pytest.mark.parametrize("variable", ["https_proxy", "all_proxy"])
-def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(
-    monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
+def test_a_bad_proxy_is_named_by_a_variable(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.delenv("https_proxy")
     monkeypatch.setenv(variable, "socks5://me:secret@proxy.test:1080")
     with pytest.raises(TransportError, match=f"^{variable.upper()} names a socks5 proxy") as error:

@@ -93,9 +93,7 @@ def test_failed_migrations_change_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert desk.verify().ok
 
 
-def test_a_new_file_that_another_process_is_making_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_in_the_making_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "desk.db"
     monkeypatch.setattr("reviewdesk.desk.core.migrate", schema.migrate)
     other = sqlite3.connect(path, isolation_level=None)

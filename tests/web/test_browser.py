@@ -260,9 +260,7 @@ def another_site(page: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("size", [DESKTOP, TABLET], ids=["desktop", "tablet"])
-def test_the_console_fills_the_page_and_needs_no_other_server(
-    size: tuple[int, int], path: Path, tmp_path: Path
-) -> None:
+def test_the_console_fills_a_page_alone(size: tuple[int, int], path: Path, tmp_path: Path) -> None:
     with serving(path, "--run", RUN) as (link, _), browsing(tmp_path / "profile", size) as browser:
         tab = Tab(browser, link, size)
         tab.enter_as("bea")

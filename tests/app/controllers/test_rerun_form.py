@@ -178,9 +178,7 @@ def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
     assert form.ready is not None
 
 
-def test_the_report_s_jurors_are_taken_where_it_names_no_panel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jurors_of_the_report_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     body = verdict(1)
     jurors = [{**one, "model": "claude-sonnet-4-5", "vendor": None} for one in body["jurors"]]

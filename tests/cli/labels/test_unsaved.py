@@ -11,9 +11,7 @@ from tests.cli.gatekit import Write
 from tests.helpers import numbered
 
 
-def test_every_command_tells_of_kept_changes_and_of_a_file_that_is_none(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_commands_tell_of_kept_and_of_false_files(cli: Cli, write: Write, tmp_path: Path) -> None:
     path = tmp_path / "own.db"
     cli("ingest", write("report.json", numbered(3)), "--desk", path)
     with closing(Desk.open(path, reviewer="ann")) as desk:

@@ -77,9 +77,7 @@ def test_the_panels_of_a_sample_are_those_of_its_bodies(desk: Desk, sample: Path
 
 
 @pytest.mark.parametrize("window", [1, 4, 5])
-def test_panels_of_any_size_over_several_windows(
-    desk: Desk, window: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_panels_over_many_windows(desk: Desk, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "SIZE", window)
     load(desk, numbered(2, report_id="before"))
     run = load(desk, RAGGED)

@@ -209,9 +209,7 @@ async def test_a_redo_survives_a_rerun(desk: Desk, server: Server) -> None:
     assert desk.item(key).row.label is Truth.PASS
 
 
-async def test_every_reply_is_on_disk_before_its_ballot_is_told(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_replies_are_kept_before_ballots(desk: Desk, server: Server, tmp_path: Path) -> None:
     _, key = one(desk)
     seen: list[tuple[str, int]] = []
 

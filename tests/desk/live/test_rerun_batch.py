@@ -69,9 +69,7 @@ def copied(desk: Desk, target: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_every_verdict_gets_a_new_one_under_one_consent(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
+async def test_one_consent_gives_new_verdicts(desk: Desk, server: Server, tmp_path: Path) -> None:
     found, keys = many(desk)
     desk.label(keys[0], Truth.FAIL)
     server.reply = failing

@@ -154,9 +154,7 @@ async def test_an_anthropic_batch_of_another_run_is_not_taken_for_ours(room: Roo
     assert results[-1] == "/v1/messages/batches/b1/results"
 
 
-async def test_a_nameless_batch_with_a_date_that_is_none_is_not_ours(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dateless_batch_is_not_ours(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     told = BatchVendors._told
     odd = lambda self, one: told(self, one) | {"created_at": "soon"}  # noqa: E731
     monkeypatch.setattr(BatchVendors, "_told", odd)

@@ -54,9 +54,7 @@ PLACES = (
         ("lambda", "v4", False), ("omicron", "v4", False),
     ],
 )  # fmt: skip
-def test_every_text_is_found_and_the_panels_own_not_when_blind(
-    desk: Desk, text: str, found: str, blind: bool
-) -> None:
+def test_texts_are_found_but_not_blindly(desk: Desk, text: str, found: str, blind: bool) -> None:
     run = filled(desk, *PLACES)
     assert ids(desk, run, text) == [found]
     assert ids(desk, run, text, blind=True) == ([found] if blind else [])

@@ -164,9 +164,7 @@ def test_a_panel_that_failed_whole_is_undecided() -> None:
 
 @pytest.mark.parametrize("strategy", [Strategy.MEAN, Strategy.TRIMMED_MEAN])
 @given(st.lists(UNIT, min_size=3, max_size=7), st.integers(-2, 2))
-def test_a_value_at_the_threshold_is_that_of_the_exact_sum(
-    strategy: Strategy, scores: list[float], steps: int
-) -> None:
+def test_a_value_is_of_the_exact_sum(strategy: Strategy, scores: list[float], steps: int) -> None:
     """Sums that are rounded after each term would decide some of these otherwise."""
     value = panel(*scores, strategy=strategy, threshold=0.5)
     exact = getattr(assess(read(value)).values, strategy)

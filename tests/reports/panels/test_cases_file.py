@@ -320,8 +320,6 @@ def test_results_are_named_and_in_order() -> None:
         ("exact", "anything", None),
     ],
 )
-def test_a_check_that_can_never_be_worked_out_is_known_beforehand(
-    kind: str, value: Any, problem: str | None
-) -> None:
+def test_checks_without_result_are_known_first(kind: str, value: Any, problem: str | None) -> None:
     found = check_problem(Check(kind, value))
     assert found is None if problem is None else problem in (found or "")
