@@ -259,8 +259,8 @@ _PART = re.compile(
 )
 _STARS = re.compile(r"([★⭐🌟]*)\ufe0f?(☆*)\Z|([\d.]+)[- ]?(?:stars?|★|⭐)\Z", re.IGNORECASE)
 _MOST_STARS = 5
-_NAMES = "score|rating|grade|verdict|decision"
-_LEAD = rf"(?:<\w+>\s*)?(?:[a-z ]*(?:(?:{_NAMES})\s*(?:[:=]|is)|(?:result|answer)\s*[:=])\s*)?"
+_NAMES = r"(?:score|rating|grade|verdict|decision)\s*(?:[:=]|is)|(?:result|answer)\s*[:=]"
+_LEAD = rf"(?:<\w+>\s*)?(?:[a-z ]{{0,60}}(?:{_NAMES})\s*)?"
 _GRADED = re.compile(
     rf"{_LEAD}[\[*(]*(?P<answer>[-+]?\d+(?:[.,]\d+)?(?:\s*(?:/|(?:out )?of)\s*\d+|\s*%)?)"
     r"[\])*]*(?:\s*</\w+>)?(?:\s*(?:points?|pts)\b)?\.?(?:\s*[-–—:=(,;\n]\s*[^\d\s].*)?\Z",
@@ -279,7 +279,7 @@ FRONT = re.compile(r"\[?(PASS|FAIL|ERROR)\](?:\s|\Z)")
 """The result in front of a text, such as ``[PASS] Paris``."""
 _LAST = 160
 """The number of characters at the end of a text in which its answer is found."""
-_REMARK = re.compile(rf"{_LEAD}(.+?)\s*(?:\s[-–—]\s|[:;(\n]|\.\s|\Z)", re.IGNORECASE)
+_REMARK = re.compile(rf"{_LEAD}(.{{1,60}}?)\s*(?:\s[-–—]\s|[:;(\n]|\.\s|\Z)", re.IGNORECASE)
 _SKIN = dict.fromkeys((0xFE0F, *range(0x1F3FB, 0x1F400)))
 """The signs that only change how an emoji looks."""
 _DECIMAL_COMMA = re.compile(
@@ -332,7 +332,9 @@ def without_remark(value: Any) -> Any:
     if match:
         return match["answer"] if match["answer"] != text else value
     end = FRONT.match(text) or (_END.search(text[-_LAST:]) if len(text) > _MOST_STARS else None)
-    said = next(filter(None, end.groups())).strip() if end else ""
+    if not end:
+        return value
+    said = next(filter(None, end.groups())).strip()
     known = likely_number(said) is not None or part_of_whole(said) or USUAL.vote(said) is not None
     return said if known else value
 

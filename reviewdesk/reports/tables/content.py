@@ -150,11 +150,14 @@ class TableContent(TableSample):
 
     def answers(self, column: str) -> bool:
         """Return True if most cells hold numbers, votes or marks, and no others hold texts."""
-        filled = [with_decimal_point(cell) for cell in self.cells(column)]
+        filled = self.cells(column)
         if "status" in column and {*map(str, filled)} <= _RAN:
             return False
         known = self.known_words()
-        rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
+        if column not in self.unanswered:
+            rest = [one for one in map(with_decimal_point, filled) if not is_answer(one)]
+            self.unanswered[column] = [one for one in rest if str(one).lower() not in NOT_FINITE]
+        rest = self.unanswered[column]
         if known:
             # Of two responses one is better, or neither is.
             rest = [one for one in rest if str(one).casefold() not in known]

@@ -403,10 +403,16 @@ class TableSample:
 
     columns: tuple[str, ...]
     sample: Sequence[TableRow]
+    filled: dict[str, list[Any]]
+    """The filled cells of the columns so far, because many questions are about each."""
+    unanswered: dict[str, list[Any]]
+    """Those of them that hold no number, vote or mark."""
 
     def cells(self, column: str) -> list[Any]:
-        rows = self.sample if column else ()
-        return [one for row in rows if not is_missing(one := row.cells.get(column))]
+        if column not in self.filled:
+            cells = [row.cells.get(column) for row in self.sample] if column else []
+            self.filled[column] = [one for one in cells if not is_missing(one)]
+        return self.filled[column]
 
     def said_in(self, columns: Sequence[str]) -> set[str]:
         return {str(cell) for one in columns for cell in self.cells(one)}

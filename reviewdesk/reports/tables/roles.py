@@ -155,6 +155,8 @@ class TableRoles(TableContent):
         """Find the roles of the columns that no option names."""
         self.columns = tuple(dict.fromkeys(name for name in columns if name))
         self.sample = sample
+        self.filled = {}
+        self.unanswered = {}
         self.options = options
         self.form = False
         """Whether the table has a row for each person, as forms have."""
@@ -227,12 +229,13 @@ class TableRoles(TableContent):
         """Find the replies of judges under a name of responses: votes, or texts that end in one."""
         reply = self.roles.get("output", "")
         said = self.cells(reply)
-        votes = [one for one in said if type(one) is str and USUAL.vote(one) is not None]
         other = [one for one in self.columns if one != reply and self.answers(one)]
         model = self.roles.get("judge") or self.roles.get("model") or self.roles.get("generator")
-        if said and votes == said and model and not other and likely_number(said[0]) is None:
+        alone = said and not other and likely_number(said[0]) is None
+        votes = (type(one) is str and USUAL.vote(one) is not None for one in said)
+        if model and alone and all(votes):
             self.roles |= {"judge": model, "pass": self.roles.pop("output")}
-        ends = [*map(without_remark, said)]
+        ends = [*map(without_remark, said if other else ())]
         if ends != said and any(_folded(ends) == _folded(self.cells(one)) for one in other):
             self.roles.setdefault("reason", self.roles.pop("output"))
 
