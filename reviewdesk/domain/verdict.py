@@ -39,10 +39,8 @@ CanonicalCheck = dict[str, Any]
 """A deterministic assertion beside the jury: its ``name``, ``pass`` and ``reason``."""
 
 
-def stored_body(text: str | bytes) -> CanonicalVerdict:
-    """Return a verdict from JSON that the desk stores, which was checked before it was stored."""
-    found: CanonicalVerdict = json.loads(text)
-    return found
+stored_body: Callable[[str | bytes], CanonicalVerdict] = json.loads
+"""Returns a verdict from JSON that the desk stores, which was checked before it was stored."""
 
 
 def without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -136,29 +136,26 @@ class ChainCheck:
             raise ChainProblem(event.seq, "was changed after it was written")
         if event.prev_hash != self.hash:
             raise ChainProblem(event.seq, "does not follow the event before it")
-        detail = checked_detail(event)
-        counter = self._counter(event, detail)
+        older = self.older
+        stated = checked_detail(event).get("counter")
+        if older is None or event.seq > older.seq:
+            if stated is None:
+                more = "and the chain @desk of its desk covers no such event"
+                raise ChainProblem(event.seq, f"has no counter, {more}")
+            counter = int(stated)
+        else:
+            if stated is not None:
+                raise ChainProblem(event.seq, "has a counter beside the one that its desk gave it")
+            if event.seq == older.seq and event.hash != older.hash:
+                raise ChainProblem(event.seq, "is not the event that its desk gave a counter")
+            start, first = max(place for place in older.places if place[0] <= event.seq)
+            counter = first + event.seq - start
         if not self.counter < counter <= self.counter + _LEAP:
             raise ChainProblem(event.seq, f"its counter {counter} does not follow {self.counter}")
         self.seq = event.seq
         self.hash = event.hash
         self.counter = counter
-        return None if "counter" in detail else counter
-
-    def _counter(self, event: ChainEvent, detail: Mapping[str, Any]) -> int:
-        older = self.older
-        stated = detail.get("counter")
-        if older is None or event.seq > older.seq:
-            if stated is None:
-                more = "and the chain @desk of its desk covers no such event"
-                raise ChainProblem(event.seq, f"has no counter, {more}")
-            return int(stated)
-        if stated is not None:
-            raise ChainProblem(event.seq, "has a counter beside the one that its desk gave it")
-        if event.seq == older.seq and event.hash != older.hash:
-            raise ChainProblem(event.seq, "is not the event that its desk gave a counter")
-        start, first = max(place for place in older.places if place[0] <= event.seq)
-        return first + event.seq - start
+        return counter if stated is None else None
 
 
 # What an event may hold. Nothing from another desk is kept unless it fits.
