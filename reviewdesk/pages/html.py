@@ -130,7 +130,7 @@ def parts(about: RunOverview, found: JurorsPage, other: WhatIfTable) -> tuple[Pa
     """Return every figure of a run, its jurors, and what other rules would decide."""
     page = about.calibration
     figures = calibration(page, full=True).every
-    bins = reliability(page, as_table=True).every if page.calibration.labelled.n else ()
+    bins = reliability(page).every[1:]
     every = jurors(found).every
     rated = [rates(found, Target.ITEMS)] if found.jurors else []
     return (

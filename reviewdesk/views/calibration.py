@@ -526,8 +526,8 @@ _LEGEND = (
 )
 
 
-def reliability(page: CalibrationPage, *, blind: bool = False, as_table: bool = False) -> Document:
-    """Return the diagram with its table, or the table alone; if ``blind``, of labelled verdicts."""
+def reliability(page: CalibrationPage, *, blind: bool = False) -> Document:
+    """Return the diagram and its table, if ``blind`` of the labelled verdicts."""
     metrics = page.alone.metrics if blind else page.calibration.headline
     fit = page.alone.fit if blind else page.fit
     design = Design.AD_HOC if blind else page.calibration.design
@@ -535,8 +535,6 @@ def reliability(page: CalibrationPage, *, blind: bool = False, as_table: bool = 
     if fit is None or not fit.bins:
         text = "There are no pass or fail labels yet: there is nothing to draw."
         return Document((Section("", (Paragraph(text, Tone.STRONG),)),))
-    if as_table:
-        return Document((bins(fit, basis),))
     return Document((diagram(fit, basis),), (bins(fit, basis),))
 
 
@@ -566,7 +564,6 @@ def bins(fit: Fit, basis: str) -> Section:
         rows.append(Row(cells))
     blocks = (
         Table(_COLUMNS, tuple(rows), caption="The bins of confidence"),
-        Paragraph(_outside_text(fit.bins), Tone.STRONG),
         Gap(),
         Paragraph(_LEGEND, Tone.MUTED),
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.result import WORDS, Seat
+from reviewdesk.domain.assessment.result import Seat, in_words
 from reviewdesk.domain.gates.expect import FEWEST
 from reviewdesk.domain.records import Design, Item, QueueRow, Truth
 from reviewdesk.domain.run.details import RunDetails
@@ -149,7 +149,10 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
         yield Paragraph(text, Tone.STRONG)
         if found.first:
             yield Paragraph("Label these first, in this order:")
-            rows = [_row(row, None, _reason(row)) for row in found.first]
+            rows = []
+            for row in found.first:
+                why = in_words(row.flags) or ("random check" if row.audit else "not flagged")
+                rows.append(_row(row, None, why))
             yield _table(("item", "judge", "why"), rows, "The verdicts to label first")
         return
     cells = page.counts.cells
@@ -173,11 +176,6 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
     if (left := passes + fails - len(found.wrong)) > 0:
         text = f"{left:,} more are wrong: reviewdesk queue --filter wrong lists all."
         yield Paragraph(text, Tone.MUTED)
-
-
-def _reason(row: QueueRow) -> str:
-    names = [word for flag, word in WORDS.items() if flag in row.flags]
-    return ", ".join(names) or ("random check" if row.audit else "not flagged")
 
 
 def _table(heads: Sequence[str], rows: Sequence[Row], caption: str) -> Table:

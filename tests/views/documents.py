@@ -118,7 +118,6 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "overview in short", short_overview(run_overview(desk, run))
     yield "reliability", reliability(page)
     yield "reliability, blind", reliability(page, blind=True)
-    yield "reliability table", reliability(page, as_table=True)
     yield "run", run_views.run(noted)
     yield "run, blind", run_views.run(noted, blind=True)
     yield "runs", run_views.run_lines(overview(desk))

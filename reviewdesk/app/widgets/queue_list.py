@@ -27,7 +27,7 @@ from reviewdesk.app.paint.styled import (
     pad,
 )
 from reviewdesk.app.widgets.lines import Drawn, to_strip
-from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag, in_words
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import glossary, words
@@ -94,8 +94,7 @@ def label_mark(row: QueueRow) -> Piece:
 @lru_cache(1024)
 def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
     """Return flags in words if they all fit, else in short, with the number that has no room."""
-    text = ", ".join(word for flag, word in WORDS.items() if flag in flags)
-    if spelled and len(text) <= room:
+    if spelled and len(text := in_words(flags)) <= room:
         return text
     names = [short for flag, short in SHORT.items() if flag in flags]
     left = 0
