@@ -374,10 +374,9 @@ class PromptField(Dialog[FieldInput]):
         """The text that completions replace, all completions, and the place of the one in use."""
         self._own = ""
         self.about = form.title, form.name, ""
-        completes = [("tab", "completes")] if form.complete else []
+        arrows = "" if form.past else "↑ ↓ "
+        completes = [(f"{arrows}tab", "completes")] if form.complete else []
         recalls = [("↑", "brings back")] if form.past else []
-        if form.complete and not form.past:
-            completes = [("↑ ↓ tab", "choose")]
         self.keys = ("enter", "applies"), *completes, *recalls, ("esc", "closes")
 
     def content(self) -> ComposeResult:

@@ -105,15 +105,9 @@ def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
 
 
 def queue_line(
-    row: QueueRow,
-    width: int,
-    *,
-    current: bool,
-    blind: bool,
-    chosen: bool = False,
-    common: str = "",
-    longest: int = _NAMES,
-) -> Content:
+    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False,
+    common: str = "", longest: int = _NAMES,
+) -> Content:  # fmt: skip
     """Return a verdict's line; a blind session shows only id, test and label.
 
     An id that is cut loses the start that it has in ``common`` with the others first; ``longest``
@@ -129,9 +123,8 @@ def queue_line(
         (pad(mark, 3), ink),
     ]
     name = Tone.STRONG if current else Tone.TEXT
-    if blind:
-        more = _names(row, width - 6, name, common)
-    else:
+    more = _names(row, width - 6, name, common)
+    if not blind:
         more = _facts(row, width, name, common, longest)
     return cut(line(*pieces, *more), width)
 
@@ -391,14 +384,9 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             if self.get_component_styles("queue--cursor").text_style.reverse:
                 under += Style(reverse=True)
         content = queue_line(
-            row,
-            room,
-            current=current,
-            blind=self._blind,
-            chosen=chosen,
-            common=self._common,
+            row, room, current=current, blind=self._blind, chosen=chosen, common=self._common,
             longest=self._longest,
-        )
+        )  # fmt: skip
         strip = self._strips[row, width, current, chosen] = to_strip(self, content, width, under)
         # More rows are fetched than are on screen; what was not drawn was not seen.
         self._drawn([row.key])
