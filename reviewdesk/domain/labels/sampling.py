@@ -1,4 +1,4 @@
-"""Chooses which verdicts a person labels, and how many verdicts each label stands for.
+"""The strata of a draw: how much of each is audited, and how many verdicts a label stands for.
 
 Flagged verdicts alone would make a judge look worse than it is, so an audit of the rest is mixed in
 unmarked. A seeded permutation fixes the order inside every stratum permanently.
