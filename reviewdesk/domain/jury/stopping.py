@@ -166,8 +166,8 @@ def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
 def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Bools) -> Ints:
     """Return the possible outcomes of the labels: a decision, or a label without a decision.
 
-    A label is the strongest rival of the first if every juror of the seats gives it. A confidence
-    of 0 is tried too, because ballots without a confidence then no longer count.
+    A label is the strongest rival of the first if every juror of the seats gives it. Where
+    confidences weigh, one of 0 is tried too: ballots without a confidence then no longer count.
     """
     sheet = found.sheet
     words = found.sheet.labels.words
@@ -176,9 +176,11 @@ def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Boo
     possible = np.where(counts, _bits(base, base, fact), _ANY)
     declared = [words.code(label) for label in fact.rules.labels] or [words.code(_NEW_LABEL)]
     more = np.repeat(np.array(declared, np.int64)[:, None], n, axis=1)
+    weighed = (fact.rules.aggregate or strategy) is Strategy.WEIGHTED_VOTE
+    tried = (np.nan, 0.0, 1.0) if weighed else (np.nan,)
     for label in np.concatenate([sheet.labels.code, more]):
         there = seats.any(axis=0) & (label != NOTHING)
-        for sure in (np.nan, 0.0, 1.0) if there.any() else ():
+        for sure in tried if there.any() else ():
             given = replace(
                 sheet.labels,
                 code=np.where(seats & there, label, sheet.labels.code),

@@ -143,9 +143,9 @@ def final_flags(preliminary: Sequence[int], *, stated: bool) -> npt.NDArray[np.i
     return np.where(found & DERIVED_ESCALATION, found ^ DERIVED_ESCALATION | counts, found)
 
 
-SIZE = 1500
+SIZE = 3000
 """The most verdicts in a window."""
-_MOST_BYTES = 8 << 20
+_MOST_BYTES = 6 << 20
 """A window ends with the verdict whose JSON takes it over this size."""
 
 

@@ -301,9 +301,10 @@ def drop_nulls(value: dict[str, Any], parts: dict[str, Any] = _PARTS) -> int:
         for key in gone:
             del value[key]
         count = len(gone)
-    for key, inner in parts.items():
-        if key in value:
-            part = value[key]
-            for one in part if type(part) is list else (part,):
+    for key in filter(value.__contains__, parts):
+        part = value[key]
+        inner = parts[key]
+        for one in part if type(part) is list else (part,):
+            if inner or None in one.values():
                 count += drop_nulls(one, inner)
     return count
