@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from threading import Lock
 
-from reviewdesk.domain.panel.juror import VENDORS, Juror
+from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.safetext import MaskedKeys
 from reviewdesk.live.wires.endpoints import Endpoint
 

@@ -20,7 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.panel.asking import RATE_LIMITED, STOPPED, Allowance, ModelPause
-from reviewdesk.domain.panel.juror import Juror, Wire
+from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import SLACK, Status
 from reviewdesk.errors import CeilingError, TransportError, UsageError
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.panel.juror import VENDORS, key_variable
+from reviewdesk.domain.panel.vendors import VENDORS, key_variable
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import SAMPLES

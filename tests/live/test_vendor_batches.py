@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 from pydantic import TypeAdapter
 
-from reviewdesk.domain.panel.juror import VENDORS, Juror, Price, Wire
+from reviewdesk.domain.panel.juror import Juror, Price
+from reviewdesk.domain.panel.vendors import VENDORS, Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Redactor

@@ -40,8 +40,9 @@ from reviewdesk.domain.labels.improve import (
 )
 from reviewdesk.domain.panel.asking import ConsentPlan, Listener, Turnouts
 from reviewdesk.domain.panel.case import Case, case_of
-from reviewdesk.domain.panel.juror import VENDORS, seat_body
+from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.panel.verdict_body import passes
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show, show_line

@@ -12,17 +12,16 @@ from reviewdesk.domain.jury.rules import least_answered
 from reviewdesk.domain.panel.asking import ConsentPlan
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import PanelCheck, composition
-from reviewdesk.domain.panel.juror import (
+from reviewdesk.domain.panel.juror import Juror, low_effort
+from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
+from reviewdesk.domain.panel.vendors import (
     ADDRESSED,
     OTHER_NAMES,
     ROUTED_AS,
     SUGGESTED,
     VENDORS,
-    Juror,
     likely_vendor,
-    low_effort,
 )
-from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import (
     Ballot,

@@ -22,7 +22,7 @@ from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import UnfinishedRerun, held
 from reviewdesk.domain.panel.asking import ConsentPlan, Listener
 from reviewdesk.domain.panel.case import Case, case_of
-from reviewdesk.domain.panel.juror import VENDORS, seat_body
+from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.rerun import (
     RerunDecision,
     RerunExtent,
@@ -31,6 +31,7 @@ from reviewdesk.domain.panel.rerun import (
     RerunSummary,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
+from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts

@@ -14,9 +14,10 @@ from reviewdesk.domain.jury.rules import (
     exact_share,
     quorum_met,
 )
-from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, key_variable, thinks
+from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, thinks
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.vendors import key_variable
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Strategy
 
 _BROKEN_BY_ONE = frozenset({

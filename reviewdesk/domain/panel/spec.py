@@ -16,9 +16,10 @@ from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, STRATEGIES, Reads, own_share, strategy_named
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
-from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, OTHER_NAMES, Juror, seat_body
+from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, Juror, seat_body
 from reviewdesk.domain.panel.prompt import VERSION
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
+from reviewdesk.domain.panel.vendors import OTHER_NAMES
 from reviewdesk.domain.values import BY_REGIME, LABEL_RULES, Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,

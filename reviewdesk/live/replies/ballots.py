@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import JsonMode, Price, seat_body
+from reviewdesk.domain.panel.juror import Price, seat_body
 from reviewdesk.domain.panel.prompt import breach
+from reviewdesk.domain.panel.vendors import JsonMode
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, folded, without_nulls

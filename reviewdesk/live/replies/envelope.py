@@ -8,7 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import Price, Wire
+from reviewdesk.domain.panel.juror import Price
+from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.records import Exchange
 

@@ -7,7 +7,8 @@ from urllib.request import getproxies, proxy_bypass
 
 from msgspec.structs import asdict
 
-from reviewdesk.domain.panel.juror import VENDORS, Juror, VendorWire, Wire, key_variable
+from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.vendors import VENDORS, VendorWire, Wire, key_variable
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import TransportError
 

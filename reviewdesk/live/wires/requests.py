@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reviewdesk.domain.panel.juror import JsonMode, Wire
 from reviewdesk.domain.panel.prompt import Prompt, schema
+from reviewdesk.domain.panel.vendors import JsonMode, Wire
 from reviewdesk.live.keys import Key
 from reviewdesk.live.records import Call, Request
 from reviewdesk.live.wires.endpoints import Endpoint, endpoint

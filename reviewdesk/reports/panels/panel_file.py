@@ -12,17 +12,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reviewdesk.domain import values
 from reviewdesk.domain.jury.rules import least_answered, own_share
-from reviewdesk.domain.panel.juror import (
-    ADDRESSED,
-    OTHER_NAMES,
-    VENDORS,
-    Juror,
-    Price,
-    likely_vendor,
-    reserved_key,
-)
+from reviewdesk.domain.panel.juror import Juror, Price, reserved_key
 from reviewdesk.domain.panel.prompt import slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.vendors import ADDRESSED, OTHER_NAMES, VENDORS, likely_vendor
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy, without_nulls
 from reviewdesk.errors import PanelError, UsageError
 from reviewdesk.reports.bytes.source import Source

@@ -10,8 +10,9 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct, ValidationError, convert
 
-from reviewdesk.domain.panel.juror import ROUTED_AS, VENDORS, Price
+from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.vendors import ROUTED_AS, VENDORS
 from reviewdesk.reports.panels.source import opened, parsed
 from reviewdesk.reports.wording import FieldError, must_be
 

@@ -15,10 +15,11 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, panel_for
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import of_item
-from reviewdesk.domain.panel.juror import VENDORS, Juror
+from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import VERSION, prompt_sha256
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, Strategy
 from reviewdesk.errors import UsageError

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.juror import Juror, Price, Wire
+from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.asking import hosts

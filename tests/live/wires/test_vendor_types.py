@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from reviewdesk.domain.panel.juror import VENDORS, Juror, Wire, low_effort
+from reviewdesk.domain.panel.juror import Juror, low_effort
+from reviewdesk.domain.panel.vendors import VENDORS, Wire
 from reviewdesk.live.replies.envelope import Envelope, opened
 from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.live.wires.requests import encoded, payload
