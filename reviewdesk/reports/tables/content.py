@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     NEITHER,
     NOT_FINITE,
@@ -48,6 +49,7 @@ _NUMBERED = {"0", "1", "2"}
 class TableContent(TableSample):
     """The first rows of a table, and what their cells tell about its columns."""
 
+    options: ReadOptions
     roles: dict[str, str]
     made: JsonObject
     likely_judge: str
@@ -168,7 +170,9 @@ class TableContent(TableSample):
 
     def known_words(self) -> set[str]:
         """Return the words that mean pass or fail in this table, beside the usual ones."""
-        return {word.casefold() for one in self.made.get("words", {}).values() for word in one}
+        given = (self.options.pass_labels, self.options.fail_labels)
+        said = (*given, *self.made.get("words", {}).values())
+        return {word.casefold() for one in said for word in one}
 
     def find_crossed(self) -> None:
         """Find a column of names that recur with every item: who answered, or what was asked.

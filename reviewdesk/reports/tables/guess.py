@@ -37,7 +37,7 @@ from reviewdesk.reports.tables.nested import (
 )
 from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, TEXTS, frame_of, stem_of
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.shapes import AGAIN, FAULT, NO, SURENESS, YES, TableShapes
+from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
@@ -52,7 +52,8 @@ _FIRST = {
 """The words for the better one of two responses."""
 _COMMENT = ".comment"
 _LIKELY = re.compile(
-    rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg", re.IGNORECASE
+    rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg|rubric|criteri",
+    re.IGNORECASE,
 )
 _UNLIKELY = re.compile(
     r"meta|config|usage|argument|param|setting|info|timing|stat|version|context|input|expected|cost|token",
@@ -61,8 +62,6 @@ _UNLIKELY = re.compile(
 """Columns of objects that hardly hold answers, if others do."""
 _EARLIER = re.compile(r"^(?:orig|original|previous|old)_", re.IGNORECASE)
 """The start of the name of an answer that another one replaces."""
-_OF_FAULT = {"pass": NO, "fail": YES}
-"""The words for the answers to a question whether there is a fault."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
 
@@ -379,16 +378,6 @@ class Guesser(TableShapes):
         self.told_apart(made, [made["judge"]], wide=False)
         return _unsure(_map(made), problem, self.see, *rest)
 
-    def invert(self, columns: Sequence[str]) -> None:
-        """Let yes mean a fail if every column asks whether there is a fault."""
-        cells = [cell for one in columns for cell in self.cells(one)]
-        numbers = any(likely_number(one) is not None for one in cells)
-        if columns and not numbers and all(map(FAULT.search, columns)):
-            self.made["words"] = _OF_FAULT
-            self.made["notes"] = ["yes is read as a fail, because the columns ask for faults"]
-        elif columns and all(map(FAULT.search, columns)):
-            self.made["notes"] = ["a high score may mean a fault, as the columns ask for faults"]
-
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
         self.invert((*judges, *criteria))
         made = {**self.made, "item": self.item}
@@ -502,7 +491,7 @@ class Guesser(TableShapes):
         asked, known = ([], False) if grid else self.questions(judges)
         made = self.wide([one for one in judges if one not in asked], asked)
         if judges and (known or (not (grid or asked) and _are_sure(judges))):
-            return Guess(made, tuple(judges))
+            return self.settled(made, judges)
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
             return _unsure(made, problem, "Give each column a name of its own.")
@@ -531,15 +520,27 @@ class Guesser(TableShapes):
             return _unsure(made, problem, self.see, *judges)
         return _unsure(made, problem, self.ask_who(made, judges, asked), *judges)
 
+    def settled(self, made: TableMap, judges: Sequence[str]) -> Guess:
+        """Return the guess of columns that are known, or ask what all their words mean."""
+        votes = any(USUAL.vote(one) is not None for one in self.said_in(judges))
+        known = votes or self.options.pass_labels
+        words = {} if known else self.words([*map(self.cells, judges)])
+        if not words:
+            return Guess(made, tuple(judges))
+        self.made["words"] = words  # other columns may hold the same words
+        found = self.by_cells()
+        asked = any("dimension" in rule for rule in found.made.ballots)
+        command = f"{self.command} {_naming(found.judges, asked=asked)}"
+        return self.ask_words(found.made, judges, command)
+
     def ask_who(self, made: TableMap, judges: Sequence[str], asked: Sequence[str]) -> str:
         """Return the command that says whether columns are judges, and by which score they pass."""
         scored = [one for one in asked if None not in map(likely_number, self.cells(one))]
         if made.scales or len({self.highest([one]) > 1 for one in scored}) > 1:
             return self.see  # no option states the scale of each question
-        option = "--criteria-columns" if asked else "--judge-columns"
         hint = "If each column is a judge, name them with --judge-columns; if each asks another"
         hint += f" question, with --criteria-columns: reviewdesk open {self.command}"
-        hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
+        hint += f" {_naming(judges, asked=bool(asked))}"
         scale = made.scale or usual_scale(chain.from_iterable(map(self.cells, judges)))
         return hint + _deciding(scale, several=not asked and len(judges) > 1)
 
@@ -576,6 +577,11 @@ def _are_sure(judges: Sequence[str]) -> bool:
     ]
     short = all(len(one) < 3 or JUDGE.search(one) or one[-1].isdigit() for one in rest)
     return all(map(SURE.search, judges)) and (short or len(judges) == 1)
+
+
+def _naming(columns: Sequence[str], *, asked: bool) -> str:
+    option = "--criteria-columns" if asked else "--judge-columns"
+    return f"{option} {show_line(shlex.quote(','.join(columns)), 300)}"
 
 
 def _deciding(scale: Sequence[float] | None, *, several: bool) -> str:

@@ -70,6 +70,10 @@ _JOINS = (
 """What stands between a judge and a question in the name of a column, and behind them."""
 
 
+_OF_FAULT = {"pass": NO, "fail": YES}
+"""The words for the answers to a question whether there is a fault."""
+
+
 class TableShapes(TableRoles):
     """The rules of a table whose columns do not hold one answer of one judge each."""
 
@@ -238,6 +242,16 @@ class TableShapes(TableRoles):
             for words, vote in ((YES, "=no"), (NO, "=yes"))
         ]
         return [rest | more, *(rule | {"score": ""} | one for one in (*votes, {}))]
+
+    def invert(self, columns: Sequence[str]) -> None:
+        """Let yes mean a fail if every column asks whether there is a fault."""
+        cells = [cell for one in columns for cell in self.cells(one)]
+        numbers = any(likely_number(one) is not None for one in cells)
+        if columns and not numbers and all(map(FAULT.search, columns)):
+            self.made["words"] = _OF_FAULT
+            self.made["notes"] = ["yes is read as a fail, because the columns ask for faults"]
+        elif columns and all(map(FAULT.search, columns)):
+            self.made["notes"] = ["a high score may mean a fault, as the columns ask for faults"]
 
     def grid(self, columns: Sequence[str]) -> list[JsonObject]:
         """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
