@@ -51,6 +51,8 @@ _FIRST = {
 }  # fmt: skip
 """The words for the better one of two responses."""
 _COMMENT = ".comment"
+_HIGH = 20
+"""A score above this is one of 100, and not of 5 or 10."""
 _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg|rubric|criteri",
     re.IGNORECASE,
@@ -343,6 +345,9 @@ class Guesser(TableShapes):
         if {*self.columns} >= _OF_PEOPLE:
             # Their votes are labels, and their ratings are not.
             rest = [one for one in rest if any(map(USUAL.human, self.cells(one)))]
+            if own := [one for one in rest if one not in self.judged]:
+                made["notes"] = [f"not read: {listed(self.judged)}"] if own != rest else []
+                rest = own
             answer = {"columns": rest, "as": "person", "label": "*", "by": made["judge"]}
             asked = {"dimension": "=*"} if len(rest) > 1 else {}
             made = {key: path for key, path in made.items() if key not in {"judge", *ANSWERS}}
@@ -471,7 +476,9 @@ class Guesser(TableShapes):
         ]
         rest = [one for one in judges if one not in known]
         kinds = [{likely_number(cell) is None for cell in self.cells(one)} for one in judges]
-        if {True} in kinds and {False} in kinds and not any(map(JUDGE.search, judges)):
+        tops = {(top > 1) + (top > _HIGH) for one in judges if (top := self.highest([one]))}
+        apart = len(tops) > 1 or ({True} in kinds and {False} in kinds)
+        if apart and not any(map(JUDGE.search, judges)):
             return judges, bool(known) and not rest  # judges of one question answer alike
         # Beside questions, columns are judges only if their names say so.
         asked = judges if known and not any(map(JUDGE.search, rest)) else known

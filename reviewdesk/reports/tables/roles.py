@@ -392,12 +392,13 @@ class TableRoles(TableContent):
         said = [one for one in ("label", "pass", "score") if one in self.roles]
         once = not self.recurs([self.roles.get("item", "")])
         of_person = once and bool(_RATER.search(f"{who} 1"))
-        if said and (
-            (self.judged and of_person) or (self.judged[1:] and not who and "label" in said)
-        ):
+        labelled = "human" in self.roles or bool(self.people)
+        if self.judged and of_person and (said or labelled):
             # Beside the answers of judges, that of the row is a person's.
+            found = {} if labelled else {"human": self.roles.pop(said[0])}
+            self.roles = found | {"human_by": self.roles.pop("judge")} | self.roles
+        elif self.judged[1:] and not who and "label" in said:
             self.roles = {"human": self.roles.pop(said[0])} | self.roles
-            self.roles |= {"human_by": self.roles.pop("judge")} if of_person else {}
         named = self.roles.get("human", "")
         self.people_rule: list[dict[str, Any]] = []
         review = next(iter(self.cells(named)), None)
