@@ -63,15 +63,21 @@ def conversation(value: Any) -> Conversation | None:
 
 
 def question(value: Any) -> str | None:
-    """Return an input as text: all turns of a conversation, or else the result of ``text``."""
+    """Return an input as text: all turns of a conversation, or else as ``text`` writes it."""
     turns = _turns_of(value)
-    return _joined(turns) if turns else text(value)
+    return _joined(turns) if turns else _only_text(value)
 
 
 def answer(value: Any) -> str | None:
-    """Return an output as text: a conversation's last answer, or else the result of ``text``."""
+    """Return an output as text: a conversation's last answer, or else as ``text`` writes it."""
     found = conversation(value)
-    return text(value) if found is None else found.output
+    return _only_text(value) if found is None else found.output
+
+
+def _only_text(value: Any) -> str | None:
+    """Return the single text of an object such as ``{"answer": ...}``, else the value as text."""
+    only = [*value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
+    return only[0] if isinstance(only[0], str) else text(value)
 
 
 def _turns_of(value: Any) -> list[SpokenTurn]:

@@ -37,7 +37,7 @@ from reviewdesk.reports.tables.nested import (
 )
 from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, TEXTS, frame_of, stem_of
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes
+from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes, are_sure
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
@@ -52,7 +52,8 @@ _FIRST = {
 """The words for the better one of two responses."""
 _COMMENT = ".comment"
 _HIGH = 20
-"""A score above this is one of 100, and not of 5 or 10."""
+"""A score above this is not one of 5 or 10."""
+_FEW = 3  # rows that are too few to tell scales apart
 _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg|rubric|criteri",
     re.IGNORECASE,
@@ -345,9 +346,9 @@ class Guesser(TableShapes):
         if {*self.columns} >= _OF_PEOPLE:
             # Their votes are labels, and their ratings are not.
             rest = [one for one in rest if any(map(USUAL.human, self.cells(one)))]
-            if own := [one for one in rest if one not in self.judged]:
-                made["notes"] = [f"not read: {listed(self.judged)}"] if own != rest else []
-                rest = own
+            own = [one for one in rest if one not in self.judged]
+            made["notes"] = [f"not read: {listed(self.judged)}"] if own and own != rest else []
+            rest = own or rest
             answer = {"columns": rest, "as": "person", "label": "*", "by": made["judge"]}
             asked = {"dimension": "=*"} if len(rest) > 1 else {}
             made = {key: path for key, path in made.items() if key not in {"judge", *ANSWERS}}
@@ -477,7 +478,8 @@ class Guesser(TableShapes):
         rest = [one for one in judges if one not in known]
         kinds = [{likely_number(cell) is None for cell in self.cells(one)} for one in judges]
         tops = {(top > 1) + (top > _HIGH) for one in judges if (top := self.highest([one]))}
-        apart = len(tops) > 1 or ({True} in kinds and {False} in kinds)
+        apart = len(tops) > 1 and len(self.sample) > _FEW
+        apart |= {True} in kinds and {False} in kinds
         if apart and not any(map(JUDGE.search, judges)):
             return judges, bool(known) and not rest  # judges of one question answer alike
         # Beside questions, columns are judges only if their names say so.
@@ -497,7 +499,7 @@ class Guesser(TableShapes):
         grid = self.grid(judges)
         asked, known = ([], False) if grid else self.questions(judges)
         made = self.wide([one for one in judges if one not in asked], asked)
-        if judges and (known or (not (grid or asked) and _are_sure(judges))):
+        if judges and (known or (not (grid or asked) and are_sure(judges))):
             return self.settled(made, judges)
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
@@ -528,7 +530,7 @@ class Guesser(TableShapes):
         return _unsure(made, problem, self.ask_who(made, judges, asked), *judges)
 
     def settled(self, made: TableMap, judges: Sequence[str]) -> Guess:
-        """Return the guess of columns that are known, or ask what all their words mean."""
+        """Return the guess of known columns, or ask what all their words mean."""
         votes = any(USUAL.vote(one) is not None for one in self.said_in(judges))
         known = votes or self.options.pass_labels
         words = {} if known else self.words([*map(self.cells, judges)])
@@ -575,15 +577,6 @@ class Guesser(TableShapes):
         problem = f"has words that are not known to pass or fail: {shown}"
         hint = f"Say what they mean: reviewdesk open {command} {show_line(' '.join(options), 300)}"
         return _unsure(made, problem, hint, *columns)
-
-
-def _are_sure(judges: Sequence[str]) -> bool:
-    """Return True if all names are those of judges, and none may be that of a judge's question."""
-    rest = [
-        re.sub(rf"{SURE.pattern}|[\W_]", "", stem_of(one), flags=re.IGNORECASE) for one in judges
-    ]
-    short = all(len(one) < 3 or JUDGE.search(one) or one[-1].isdigit() for one in rest)
-    return all(map(SURE.search, judges)) and (short or len(judges) == 1)
 
 
 def _naming(columns: Sequence[str], *, asked: bool) -> str:

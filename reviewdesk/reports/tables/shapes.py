@@ -367,6 +367,15 @@ class TableShapes(TableRoles):
         return ""
 
 
+def are_sure(judges: Sequence[str]) -> bool:
+    """Return True if all names are those of judges, and none may be that of a judge's question."""
+    rest = [
+        re.sub(rf"{SURE.pattern}|[\W_]", "", stem_of(one), flags=re.IGNORECASE) for one in judges
+    ]
+    short = all(len(one) < 3 or JUDGE.search(one) or one[-1].isdigit() for one in rest)
+    return all(map(SURE.search, judges)) and (short or len(judges) == 1)
+
+
 _VERSION = re.compile(
     r".?.?\Z|.*\d|(?:.*[\W_])?(?:pro|flash|ultra|mini|nano|turbo|large|small|medium|lite|max|instruct"
     r"|chat|plus|base|latest|strict|lenient|score|verdict|label|vote)\Z",
