@@ -5,6 +5,7 @@ understood are read. The raw object is kept with the verdict, and an import note
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
@@ -164,7 +165,13 @@ def _panel(jury: FoundJury) -> list[JsonObject]:
     return panel
 
 
-_DECISIONS = (
+def _spelt(*names: str) -> tuple[str, ...]:
+    """Return names, and those of several words in camel case, such as ``itemId``."""
+    camel = (re.sub(r"_([a-z])", lambda found: found[1].upper(), one) for one in names)
+    return tuple(dict.fromkeys((*names, *camel)))
+
+
+_DECISIONS = _spelt(
     *("passed", "pass", "verdict", "decision"),
     *("consensus", "outcome", "final", "final_decision", "final_verdict", "majority"),
 )
@@ -172,7 +179,7 @@ _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
 _INPUTS = ("input", "arguments", "args", *SPELLINGS["input"])
 _OUTPUTS = ("output", "response", "actual", "result", *SPELLINGS["output"])
 _GENERATORS = ("generator", "agent", "model")
-_NAMES = ("name", "test", "id", *SPELLINGS["item"])
+_NAMES = _spelt("name", "test", "id", *SPELLINGS["item"])
 _TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
     {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, ESCALATE}

@@ -42,6 +42,8 @@ _RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
 """What a status says of a call, which is not an answer."""
 _MOST_WORDS = 6
 _SHORTEST = 2
+_SMALL = 5
+"""Rows in which columns of a few words cross by chance, so that none may be missing."""
 _NUMBERED = {"0", "1", "2"}
 """Votes for one of two responses by its number, and for neither."""
 
@@ -192,7 +194,8 @@ class TableContent(TableSample):
         for item, one in permutations(names, 2):
             several = names[one] * judges
             whole = 1 < names[one] <= _MOST_NAMES and names[item] > 1
-            whole = whole and 0 <= names[item] * several - rows < several
+            missing = names[item] * several - rows
+            whole = whole and 0 <= missing < (several if rows > _SMALL else 1)
             if not whole or self.recurs([item, one, *judge]) or not self.recurs([item, *judge]):
                 continue
             said = self.said_in([one])

@@ -51,8 +51,7 @@ _FIRST = {
 }  # fmt: skip
 """The words for the better one of two responses."""
 _COMMENT = ".comment"
-_HIGH = 20
-"""A score above this is not one of 5 or 10."""
+_HIGH = 20  # a score above this is not one of 5 or 10
 _FEW = 3  # rows that are too few to tell scales apart
 _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg|rubric|criteri",
@@ -459,7 +458,8 @@ class Guesser(TableShapes):
         # A judge's score and its vote in words are one answer, and the first counts as its name.
         found: dict[str, str] = {}
         for one in sorted(answers, key=lambda one: "score" not in one.casefold()):
-            found.setdefault(stem_of(one), one)
+            is_plain = one in map(self.roles.get, ("score", "label"))
+            found.setdefault("" if is_plain else stem_of(one), one)
         judges = self.within([one for one in answers if one in found.values()])
         said = any(JUDGE.search(one) and not is_computed(one) for one in judges)
         self.checks = [one for one in judges if said and is_computed(one)]

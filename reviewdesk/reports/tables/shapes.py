@@ -168,8 +168,9 @@ class TableShapes(TableRoles):
             whys = [one for one in whys if one not in self.people]
             if "reason" in self.roles or len(whys) == 1:
                 rule["reason"] = self.roles.get("reason", whys[0] if whys else "")
-            if "pass" in self.roles and self.roles["pass"] not in named:
-                rule["pass"] = self.roles["pass"]
+            for role in ("pass", "label"):
+                if role in self.roles and self.roles[role] not in named:
+                    rule[role] = self.roles[role]
         rule |= {role: self.beside(frame, stems, words) for role, words in _BESIDE.items()}
         score = rule["score"]
         others = {role: path for role, path in rule.items() if path not in ("", score)}
