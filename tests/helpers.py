@@ -16,10 +16,9 @@ import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import edits
-from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.summary import make_rows
-from reviewdesk.domain.records import Calibration, Event, Run, Truth
+from reviewdesk.domain.records import Calibration, Event, Run, Truth, event_hash
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict

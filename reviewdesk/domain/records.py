@@ -5,13 +5,13 @@ from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from hashlib import sha256
 from shlex import quote
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.values import AgreementSource, Band, Decision
-from reviewdesk.domain.verdict import CanonicalVerdict, Verdict, canonical_texts
+from reviewdesk.domain.verdict import CanonicalVerdict, Verdict, canonical_json, canonical_texts
 
 
 class Truth(StrEnum):
@@ -335,6 +335,49 @@ class Loaded(Struct, frozen=True):
     new: bool
     notes: tuple[str, ...] = ()
     unknown_ballots: int = 0
+
+
+LONGEST = 1 << 25
+"""The most characters of an event's detail."""
+
+_Name = Annotated[str, Meta(min_length=1, max_length=100_000)]
+_Place = Annotated[int, Meta(ge=1, lt=1 << 62)]
+
+
+class ChainEvent(Struct, frozen=True, forbid_unknown_fields=True):
+    """An event with its place in its chain, as the log stores it, without its key."""
+
+    desk: Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+    reviewer: _Name
+    seq: _Place
+    kind: Annotated[str, Meta(pattern=r"^[a-z_]{1,40}\Z")]
+    at: Annotated[str, Meta(max_length=40)]
+    run: Annotated[str, Meta(max_length=100_000)] | None
+    verdict: Annotated[str, Meta(max_length=100_000)] | None
+    item: Annotated[bytes, Meta(min_length=32, max_length=32)] | None
+    label: str | None
+    author: _Name
+    tentative: int
+    detail: Annotated[str, Meta(max_length=LONGEST)]
+    action: _Place
+    target: _Place | None
+    prev_hash: Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?\Z")]
+    hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+    def row(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+COLUMNS = ChainEvent.__struct_fields__
+"""The columns of the log, without its key."""
+
+
+def event_hash(row: Mapping[str, Any]) -> str:
+    """Return the sha256 of an event's content together with the hash of the event before it."""
+    content = {name: row[name] for name in COLUMNS if name != "hash"}
+    item = content["item"]
+    content["item"] = item.hex() if item is not None else None
+    return sha256(canonical_json(content)).hexdigest()
 
 
 class Withheld(Struct, frozen=True):

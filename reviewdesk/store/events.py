@@ -23,17 +23,9 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from reviewdesk.domain.labels.chain import (
-    COUNTED,
-    DESK,
-    STANDING,
-    ChainEvent,
-    Covered,
-    covered,
-    event_hash,
-)
+from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, Covered, covered
 from reviewdesk.domain.labels.sampling import AUDIT, COPY, FIRST_REST, FLAGGED, TENTATIVE, UNSEEN
-from reviewdesk.domain.records import Applied, Event, Head, Truth
+from reviewdesk.domain.records import Applied, ChainEvent, Event, Head, Truth, event_hash
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.store.connect import first_column, in_pages, insert, lookup, record, value
 

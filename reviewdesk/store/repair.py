@@ -19,7 +19,7 @@ from sqlite3 import Connection
 from time import sleep
 from typing import Any
 
-from reviewdesk.domain.labels.chain import event_hash
+from reviewdesk.domain.records import event_hash
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
 from reviewdesk.file_output import whole_path
 from reviewdesk.store import connect

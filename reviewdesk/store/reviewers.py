@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from reviewdesk.domain.labels.chain import COLUMNS, DESK, ChainEvent, ChainProblem, checked
-from reviewdesk.domain.records import View
+from reviewdesk.domain.labels.chain import DESK, ChainProblem, checked
+from reviewdesk.domain.records import COLUMNS, ChainEvent, View
 from reviewdesk.errors import DeskError
 from reviewdesk.store.connect import (
     ExplainedConnection,

@@ -14,8 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.labels.chain import event_hash
-from reviewdesk.domain.records import Event
+from reviewdesk.domain.records import Event, event_hash
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.store import connect, reruns, runs, schema

@@ -10,8 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import verify
-from reviewdesk.domain.labels.chain import event_hash
-from reviewdesk.domain.records import Truth
+from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.errors import UsageError
 from reviewdesk.store.events import rebuild
 from tests.helpers import load, mostly_slow, numbered, open_desk, unguarded

@@ -13,8 +13,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import verify
 from reviewdesk.desk.labels.transfer import import_human
-from reviewdesk.domain.labels.chain import event_hash
-from reviewdesk.domain.records import Truth
+from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.domain.run.digest import RULES
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import DeskError, Ended, UsageError

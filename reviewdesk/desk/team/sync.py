@@ -31,7 +31,6 @@ from reviewdesk.domain.labels.chain import (
     LINE,
     NEWER,
     ChainCheck,
-    ChainEvent,
     ChainName,
     ChainProblem,
     Covered,
@@ -43,6 +42,7 @@ from reviewdesk.domain.labels.chain import (
     read_events,
     read_header,
 )
+from reviewdesk.domain.records import ChainEvent
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError, reason
 from reviewdesk.file_output import whole_file

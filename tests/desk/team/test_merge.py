@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from reviewdesk.desk.core import verify
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.domain.labels.chain import event_hash
-from reviewdesk.domain.records import Truth
+from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.errors import ChainError, DeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels

@@ -10,7 +10,6 @@ from reviewdesk.domain.labels.chain import (
     FILE,
     LINE,
     NEWER,
-    ChainEvent,
     ChainName,
     ChainProblem,
     event_line,
@@ -38,6 +37,7 @@ from reviewdesk.domain.labels.improve import (
     smallest_gain,
     try_verdict,
 )
+from reviewdesk.domain.records import ChainEvent
 
 GROUPS = st.lists(st.tuples(st.integers(0, 60).map(str), st.sampled_from("abc")), max_size=120)
 
