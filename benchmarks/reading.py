@@ -15,8 +15,8 @@ from statistics import mean
 
 from reviewdesk.app.controllers.exposure import ItemLayout, PartLines, SeenItems
 from reviewdesk.app.controllers.jobs import Job
-from reviewdesk.app.controllers.panes import Panes
 from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.state import Panes
 from reviewdesk.app.keys.actions import checked
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.desk import Desk

@@ -20,9 +20,8 @@ from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.app.controllers.panes import Panes
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import Session
+from reviewdesk.app.controllers.state import Panes, Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.app.controllers.panes import Panes
+from reviewdesk.app.controllers.state import Panes
 from reviewdesk.desk.review import edits
 from tests.app.appkit import staged
 from tests.app.builders import open_run, report, verdict

@@ -20,7 +20,6 @@ from reviewdesk.app.controllers.jobs import (
     Report,
     Runner,
 )
-from reviewdesk.app.controllers.panes import Panes
 from reviewdesk.app.controllers.session import ItemClaims, ReviewSession
 from reviewdesk.app.controllers.state import (
     Ask,
@@ -29,6 +28,7 @@ from reviewdesk.app.controllers.state import (
     Form,
     Notice,
     Page,
+    Panes,
     PromptForm,
     ReadingOptions,
     ReasonsLine,

@@ -7,12 +7,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
-from reviewdesk.app.controllers.panes import LEAST, WIDE
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import (
     FOLDS,
+    LEAST,
     MOVES_AND_CLOSES,
     SCROLLS_AND_CLOSES,
+    WIDE,
     Choice,
     DialogPage,
     Do,

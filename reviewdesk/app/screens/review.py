@@ -13,9 +13,8 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.annotations import REASON_KEYS, press_reason
 from reviewdesk.app.controllers.item import drag, enter_pane
-from reviewdesk.app.controllers.panes import PANES, Panes
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import Page, ViewState
+from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
 from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     Header,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.item import drag
-from reviewdesk.app.controllers.panes import LEAST, WIDE, Panes
+from reviewdesk.app.controllers.state import LEAST, WIDE, Panes
 from tests.app.builders import SMALL
 from tests.app.reviewkit import Review, reviewing
 
