@@ -127,6 +127,11 @@ def checked(value: object) -> TableMap:
     if not any((*answers, made.ballots, made.error, made.raw_score, made.human)):
         problem = "names no column that holds what the judges said"
         raise FieldError(("score",), problem, "Name it in score, or in columns.")
+    scales: dict[tuple[str, ...], Any] = {("scales", key): one for key, one in made.scales.items()}
+    for path, scale in ({("scale",): made.scale} | scales).items():
+        if scale is not None and not len(scale) == len({*scale}) == 2:
+            problem = "must be the worst and the best score, as [1, 5]"
+            raise FieldError(path, problem, "Write two different numbers.")
     return made
 
 

@@ -189,6 +189,8 @@ def test_a_map_of_a_persons_own(tmp_path: Path) -> None:
         ("itme = 'a'", "$.itme: is not a key"),
         ("score = 5", "$.score: must be a text"),
         ("[[ballots]]\nscroe = 'a'", "$.ballots[0].scroe: is not a key"),
+        ("score = 'a'\nscale = [3, 3]", "$.scale: must be the worst and the best score"),
+        ("score = 'a'\nscales = { tone = [1] }", "$.scales.tone: must be the worst and the best"),
     ],
 )
 def test_a_wrong_map_is_one_line(tmp_path: Path, text: str, told: str) -> None:
