@@ -94,7 +94,6 @@ class MapReader:
         self.holds_secrets = not layout.delimiter or any(map(is_setting, layout.columns))
         """Whether a cell may be an API key or hold one, by its column's name."""
         self._columns = layout.columns
-        self._comma = layout.delimiter in (";", "\t")
         self._plain = bool(layout.delimiter)
         self._criteria = options.criteria_columns
         self._judges = options.judge_columns
@@ -409,7 +408,7 @@ class MapReader:
                     held.setdefault(role, None)
         if (graded := without_remark(score)) is not score:
             held["raw"] = score
-        score = with_decimal_point(graded) if self._comma else graded
+        score = with_decimal_point(graded)
         has_failed = bool(failed) and folded(str(failed)) not in {"false", "0", "no"}
         if has_failed:
             reason = place.get("reason", scope)
