@@ -31,7 +31,7 @@ BIG = b"x" * (8 << 20)
         (HEAD + b"a,j,1,2\n", "line 2: has 4 cells where the header has 3"),
         (HEAD + b"a,j,-Inf\n", 'line 2, column "score": must be a finite number or empty'),
         (HEAD + b"a,j,1e999\n", 'line 2, column "score": must be a finite number or empty'),
-        (HEAD + b'a,j,"0,5,1"\n', 'line 2, column "score": must be a number or empty, found "0,5,1"'),
+        (HEAD + b'a,j,"0,5,"\n', 'line 2, column "score": must be a number or empty, found "0,5,"'),
         (HEAD + b"a,j,6/5\n", 'line 2, column "score": must be from 0 to 5, found "6/5"'),
         (HEAD + "a,j,\u0661\n".encode(), 'line 2, column "score": must be a number or empty'),
         (b"judge,score\nj,1\n", "has no column that names the items"),
