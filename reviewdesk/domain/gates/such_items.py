@@ -14,8 +14,9 @@ from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows, numbered
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Part, Target, widest
+from reviewdesk.domain.stats.kappa import kappa_interval
 from reviewdesk.domain.stats.rates import wilson
-from reviewdesk.domain.stats.reliability import kappa_interval, share_ends
+from reviewdesk.domain.stats.reliability import share_ends
 from reviewdesk.domain.verdict import SLACK
 
 UNDECIDED = "not every row says what the judge decided"

@@ -43,14 +43,9 @@ from reviewdesk.domain.stats.figures import (
     Target,
     widest,
 )
+from reviewdesk.domain.stats.kappa import kappa_interval
 from reviewdesk.domain.stats.rates import Voted, part_of, stratified_rates
-from reviewdesk.domain.stats.reliability import (
-    brier_interval,
-    fit,
-    gap_interval,
-    kappa_interval,
-    loss_strata,
-)
+from reviewdesk.domain.stats.reliability import brier_interval, fit, gap_interval, loss_strata
 from reviewdesk.domain.verdict import SLACK
 
 NO_LABEL = "no label that counts for the draw says pass or fail"

@@ -1,4 +1,4 @@
-"""How stated confidence relates to being right, and the intervals of kappa, gap and Brier."""
+"""How stated confidence relates to being right, and the intervals of gap and Brier."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from reviewdesk.domain.stats.calibration import (
 )
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.dense import Bools, Floats
-from reviewdesk.domain.stats.distributions import bisect, t_quantile
+from reviewdesk.domain.stats.distributions import t_quantile
 from reviewdesk.domain.stats.figures import (
     Bin,
     ConfidenceSums,
@@ -28,7 +28,8 @@ from reviewdesk.domain.stats.figures import (
     Target,
     ZTest,
 )
-from reviewdesk.domain.stats.rates import drawn_rate, midp, midp_interval, wilson
+from reviewdesk.domain.stats.kappa import kappa_interval
+from reviewdesk.domain.stats.rates import drawn_rate, midp_interval, wilson
 from reviewdesk.domain.verdict import SLACK
 
 CLIP = 2.0**-52
@@ -390,78 +391,6 @@ def brier_interval(
     return (
         max(mean + means[0] - math.sqrt(below), 0.0),
         min(mean + means[1] + math.sqrt(above), 1.0),
-    )
-
-
-def kappa_interval(
-    parts: Sequence[Part], passed: Sequence[bool], target: Target, z: float = Z
-) -> tuple[float, float]:
-    """Return the 95% ends of Cohen's kappa of a rater with the labels, by stratum and decision."""
-    found = _kappa_ends(parts, passed, z)
-    if target is Target.RUN:
-        return found
-    made = []
-    for at, side in enumerate((-1, 1)):
-        # The run as a sample, each decision as one part; parts without a label are at this end.
-        whole = []
-        for decision in (True, False):
-            mine = [p for p, one in zip(parts, passed, strict=True) if one is decision]
-            size = sum(part.size for part in mine)
-            mass = sum(part.share for part in mine)
-            hits = sum(
-                part.share * (part.hits / part.labelled if part.labelled else side > 0)
-                for part in mine
-            )
-            rate = min(hits / mass, 1.0) if mass else 0.0
-            whole.append(Part(size, size, rate * size, mass))
-        middle = _kappa_ends(whole, [True, False], z)[at]
-        off = middle - _kappa_ends(whole, [True, False], z, process=True)[at]
-        made.append(middle + side * math.hypot(found[at] - middle, off))
-    return max(made[0], -1.0), min(made[1], 1.0)
-
-
-def _kappa_ends(
-    parts: Sequence[Part], passed: Sequence[bool], z: float, *, process: bool = False
-) -> tuple[float, float]:
-    """Return the ends for the verdicts of the parts, or for the process that they are drawn from.
-
-    With the shares of decisions known, ``po - pe - k(1 - pe)`` is linear in the rates of the parts,
-    and kappa is the k at which it is 0: the lower end is the k at which MOVER's lower end of it is
-    0, the upper likewise. For a process the shares vary as well, as in a multinomial sample.
-    """
-    size = sum(part.size for part in parts)
-    mass = sum(part.share for part in parts)
-    # Plain numbers: arrays of a few parts take ten times as long.
-    rows = []
-    for part, one in zip(parts, passed, strict=True):
-        ends = midp(part.hits, part.labelled, z) if process else midp_interval(part, z)
-        rate = part.hits / part.labelled if part.labelled else None
-        rows.append((part.share / mass, 1 if one else -1, rate, *ends))
-    passes = sum(share for share, sign, *_ in rows if sign > 0)
-    lean = 2 * passes - 1
-    deserved = 1 - passes + sum(share * sign * (rate or 0.0) for share, sign, rate, *_ in rows)
-
-    def edge(kappa: float, side: int) -> float:
-        """Return the lower (side -1) or upper end of ``po - pe - kappa(1 - pe)``."""
-        rest = 1 - kappa
-        value = squares = mean = square_mean = 0.0
-        for share, sign, rate, low, high in rows:
-            factor = 1 - rest * lean * sign
-            up = side * factor > 0
-            value += share * factor * (up if rate is None else rate)
-            if rate is not None:
-                squares += (share * factor * (high - rate if up else rate - low)) ** 2
-            # How far a pass by the rater, and a pass by the labels, lowers the value.
-            move = factor * (rate or 0.0) - rest * (2 * deserved - 1 if sign > 0 else lean)
-            mean += share * move
-            square_mean += share * move * move
-        if process:
-            squares += z * z * max(square_mean - mean * mean, 0.0) / size
-        return value - kappa - rest * (1 - passes) * (1 + lean) + side * math.sqrt(squares)
-
-    return (
-        bisect(lambda kappa: edge(kappa, -1) > 0, -1.0, 1.0),
-        bisect(lambda kappa: edge(kappa, 1) > 0, -1.0, 1.0),
     )
 
 

@@ -13,14 +13,9 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Pair, Part, Target
+from reviewdesk.domain.stats.kappa import kappa_interval
 from reviewdesk.domain.stats.rates import drawn_rate, midp, midp_interval, stratified_ratio, wilson
-from reviewdesk.domain.stats.reliability import (
-    brier_interval,
-    fit,
-    gap_interval,
-    kappa_interval,
-    loss_strata,
-)
+from reviewdesk.domain.stats.reliability import brier_interval, fit, gap_interval, loss_strata
 from tests.helpers import placed
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
