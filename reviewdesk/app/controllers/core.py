@@ -13,12 +13,11 @@ from reviewdesk.app.controllers.jobs import (
     BACKUP,
     FIGURES,
     INDEX,
-    Ended,
-    Job,
     Jobs,
     Outbox,
     Report,
     Runner,
+    Work,
 )
 from reviewdesk.app.controllers.session import ItemClaims, ReviewSession
 from reviewdesk.app.controllers.state import (
@@ -220,27 +219,13 @@ class Core:
             self.complain(error)
 
     def background(
-        self,
-        name: str,
-        work: Callable[[Desk], object],
-        then: Callable[[Any], object],
-        *,
-        fault: str = "",
-        where: str = "",
-        quiet: bool = False,
-    ) -> None:
-        """Do ``work`` in the background and pass its result to ``then``.
+        self, name: str, work: Work, then: Callable[[Any], object] = lambda _: None, *,
+        where: str = "", quiet: bool = False, **how: Any,
+    ) -> None:  # fmt: skip
+        """Start a job, see ``Jobs.start``, whose result ``then`` takes.
 
-        An error is shown on the screen ``where``, unless ``quiet``; ``fault`` begins the message
-        about an unforeseen one.
+        An error is shown on the screen ``where``, unless ``quiet``.
         """
-        ended = self.unless(then, where=where, quiet=quiet)
-        self.jobs.runner.start(Job(name, lambda desk, _report: work(desk), ended, fault=fault))
-
-    def unless(
-        self, then: Callable[[Any], object], *, where: str = "", quiet: bool = False
-    ) -> Ended:
-        """Return a callback that shows the error of a job, or calls ``then`` with its result."""
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
             if error is None:
@@ -248,7 +233,7 @@ class Core:
             elif not quiet:
                 self.complain(error, where=where)
 
-        return ended
+        self.jobs.start(name, work, ended, **how)
 
     # what is drawn
 
@@ -319,7 +304,8 @@ class Core:
             self._flips = found
             self.read_reruns()
 
-        self.background("flip rates", lambda desk: items.flips_of_run(desk, run), took, quiet=True)
+        read = lambda desk, _: items.flips_of_run(desk, run)  # noqa: E731
+        self.background("flip rates", read, took, quiet=True)
 
     def look_for_unfinished(self, *, tell: bool = False) -> None:
         """Read in the background which re-runs were cut off, and ``tell`` of them."""
@@ -333,7 +319,8 @@ class Core:
                 left = f"{last.left:,} of {last.verdicts:,} left"
                 self.say(f"a re-run was cut off, {left}; {key} finishes it{more}", Tone.NOTE)
 
-        self.background("unfinished re-runs", items.unfinished, took, quiet=True)
+        read = lambda desk, _: items.unfinished(desk)  # noqa: E731
+        self.background("unfinished re-runs", read, took, quiet=True)
 
     def arrange(self, panes: Panes) -> None:
         if panes.shows_item and not self.panes.shows_item:
@@ -367,7 +354,7 @@ class Core:
         """Read the strip's figures in the background, after the reviewer's actions ``done``."""
         session = self.session
 
-        def read(desk: Desk) -> Strip:
+        def read(desk: Desk, _report: Report) -> Strip:
             found = self.strip.read(desk, session.run, done)
             if session.view.blind:
                 with desk.one_moment(done) if done else nullcontext():
@@ -387,8 +374,8 @@ class Core:
         self._looked = here, looks + 1 if here == before else 0
         if self._looked[1] == 1:
             keys = self.review.undecided_ahead
-            work = partial(items.assess_ahead, keys=keys)
-            self.background("ahead", work, lambda _: None, quiet=True)
+            work = lambda desk, _: items.assess_ahead(desk, keys)  # noqa: E731
+            self.background("ahead", work, quiet=True)
 
     def read_halves(self) -> None:
         """Read in the background which half of a split each labelled item belongs to."""
@@ -398,7 +385,7 @@ class Core:
             if run.hash == self.session.run.hash:
                 self.halves = found
 
-        self.background("halves", lambda desk: known_halves(desk, run), took, quiet=True)
+        self.background("halves", lambda desk, _: known_halves(desk, run), took, quiet=True)
 
     @property
     def half(self) -> str:
@@ -465,15 +452,14 @@ class Core:
         def work(desk: Desk, report: Report) -> object:
             return filters.index(desk, run, lambda share, _count: report(share))
 
-        arrived = self.unless(lambda _: None if self.page is None else self.page.arrived())
-        self.jobs.start(INDEX, work, arrived)
+        arrived = lambda _: None if self.page is None else self.page.arrived()  # noqa: E731
+        self.background(INDEX, work, arrived)
 
     def back_up(self) -> None:
         """Copy the desk in the background, if labels of an earlier day are in no backup."""
         kept = self.settings.backups
         work = lambda desk, report: backups.after_labels(desk, report, kept)  # noqa: E731
-        ended = self.unless(lambda _: None)
-        self.jobs.runner.start(Job(BACKUP, work, ended, fault="no backup was made"))
+        self.background(BACKUP, work, fault="no backup was made")
 
 
 def opening_text(session: Session, view: View, notice: str) -> str:

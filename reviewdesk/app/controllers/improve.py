@@ -1,6 +1,6 @@
 """From labels to a better panel: its errors, candidates, tries on the holdout, adoption."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -8,7 +8,7 @@ from threading import Event
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, Core
-from reviewdesk.app.controllers.jobs import PREPARING, TRYING
+from reviewdesk.app.controllers.jobs import PREPARING, TRYING, Report
 from reviewdesk.app.controllers.rerun import ask_ceiling, run_until, seldom
 from reviewdesk.app.controllers.state import (
     MOVES_AND_CLOSES,
@@ -70,7 +70,7 @@ class ImprovePage:
         core = self._core
         core.say(said or f"reading what {show_line(self._panel.name, 80)} gets wrong …", Tone.NOTE)
 
-        def read(desk: Desk) -> tuple[SplitLabels, dict[str, int | None]]:
+        def read(desk: Desk, _report: Report) -> tuple[SplitLabels, dict[str, int | None]]:
             labels = split_labels(desk, self._run)
             return labels, candidates.offers(desk, labels, self._panel)
 
@@ -204,7 +204,7 @@ class ImprovePage:
                 core.ask(PageForm(partial(page, ready), drawn=guard.shown), then)
 
         core.say(f"reading what trying {shown} would send …", Tone.MUTED)
-        prepare = lambda desk: candidates.prepare(desk, self._run, candidate, self._panel)  # noqa: E731
+        prepare = lambda desk, _: candidates.prepare(desk, self._run, candidate, self._panel)  # noqa: E731
         core.background(PREPARING, prepare, there, fault="no try")
 
     def _carry_out(self, shown: str, ready: PreparedTry | None) -> None:
@@ -214,7 +214,7 @@ class ImprovePage:
             return
         stop = Event()
 
-        def work(desk: Desk, report: Callable[[object], bool]) -> object:
+        def work(desk: Desk, report: Report) -> object:
             told = seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
             return run_until(candidates.carry_out(desk, ready, Listener(told=told)), stop)
 
@@ -230,7 +230,7 @@ class ImprovePage:
                 core.say(f"{shown}: {text}", Tone.NOTE)
 
         what = "a candidate is being tried"
-        core.jobs.start(TRYING, work, core.unless(ended), what=what, stop=stop, secret=True)
+        core.background(TRYING, work, ended, what=what, stop=stop, secret=True)
         key = core.keys.first("stop") or ":stop"
         core.say(f"trying {shown} beside its parent; {key} stops", Tone.NOTE)
 
@@ -243,7 +243,7 @@ class ImprovePage:
             page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=document, width=112)
             core.ask(one_page(page), lambda _: self.open(2))
 
-        work = lambda desk: candidates.adopt(desk, self._run, candidate, self._panel)  # noqa: E731
+        work = lambda desk, _: candidates.adopt(desk, self._run, candidate, self._panel)  # noqa: E731
         core.ask_yes(
             f"Adopt {show_line(candidate.name, 80)}?",
             f"It takes the place of {show_line(str(self._panel), 200)}, whose file is kept beside "

@@ -34,6 +34,8 @@ TRYING = "trying"
 
 Report = Callable[[object], bool]
 """Takes news of a job from its thread; returns False once the job shall stop."""
+Work = Callable[[Desk, Report], object]
+"""Does a job with its connection to the desk."""
 Ended = Callable[[object, ReviewDeskError | None], None]
 """Takes the result of a job and its error."""
 
@@ -46,7 +48,7 @@ class Job(Struct, frozen=True, eq=False):
     """
 
     name: str
-    work: Callable[[Desk, Report], object]
+    work: Work
     ended: Ended
     heard: Callable[[object], None] = lambda _news: None
     fault: str = ""
@@ -101,12 +103,13 @@ class Jobs:
     def start(
         self,
         name: str,
-        work: Callable[[Desk, Report], object],
+        work: Work,
         ended: Ended,
         *,
         what: str = "",
         heard: Callable[[object], None] | None = None,
         stop: Event | None = None,
+        fault: str = "",
         secret: bool = False,
     ) -> None:
         """Start a job that ``stop`` asks to end; without ``heard``, its progress is shown.
@@ -130,7 +133,7 @@ class Jobs:
             if isinstance(share, float):
                 self._share[name] = share
 
-        self.runner.start(Job(name, work, done, heard or moved, secret=secret))
+        self.runner.start(Job(name, work, done, heard or moved, fault, secret))
 
     def check_rerun(self) -> None:
         if self.rerun is not None:

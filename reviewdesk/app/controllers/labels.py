@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.annotations import open_reasons
 from reviewdesk.app.controllers.core import READ_ONLY, REVIEW, Core, Verb
-from reviewdesk.app.controllers.jobs import UNDO, Write
+from reviewdesk.app.controllers.jobs import UNDO, Report, Write
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import (
     DialogPage,
@@ -441,7 +441,7 @@ def show_agreement(core: Core, _argument: str = "") -> None:
 
     session = core.session
 
-    def read(desk: Desk) -> PageForm:
+    def read(desk: Desk, _report: Report) -> PageForm:
         page = agreement.team_page(desk, session.run)
         found = agreement.disagreements(desk, session.run)
         wanted = [("enter", "shows the disputed")] * bool(page.disputed)

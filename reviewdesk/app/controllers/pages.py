@@ -181,7 +181,7 @@ class CalibrationController:
             def took(found: object) -> None:
                 self.found = {**self.found, name: found}
 
-            read = lambda desk: page.read(desk, run)  # noqa: E731
+            read = lambda desk, _: page.read(desk, run)  # noqa: E731
             core.background(f"page {name}", read, took, fault="no figures", where=CALIBRATION)
         core.calm()
 
@@ -326,8 +326,9 @@ class RunsController:
             def compared(found: Mapping[int, AgainstEarlier]) -> None:
                 self._earlier = found
 
+            read = lambda desk, _: over_runs(desk)  # noqa: E731
             fault = "no comparison of runs"
-            self._core.background("over runs", over_runs, compared, fault=fault)
+            self._core.background("over runs", read, compared, fault=fault)
 
     def _read(self) -> None:
         chosen = self._chosen
@@ -408,5 +409,5 @@ def compare(core: Core, name: str) -> None:
         core.ask(one_page(page), closed)
 
     core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
-    work = partial(panel_comparison, first=run, second=other)
+    work = lambda desk, _: panel_comparison(desk, run, other)  # noqa: E731
     core.background("two panels", work, show, fault="no comparison")

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb, opening_text
-from reviewdesk.app.controllers.jobs import QUEUE, Job, Report, Write
+from reviewdesk.app.controllers.jobs import QUEUE, Report, Write
 from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_order, uses_hidden
 from reviewdesk.app.keys.commands import argument_completers
 from reviewdesk.desk import Desk
@@ -110,8 +110,8 @@ def _filter(core: Core) -> None:
     )
     run = core.session.run
     # The columns that most filters need are read while the filter is typed.
-    read = lambda desk: desk.columns.read(desk, run, queue.USUAL)  # noqa: E731
-    core.background("columns", read, lambda _: None)
+    read = lambda desk, _: desk.columns.read(desk, run, queue.USUAL)  # noqa: E731
+    core.background("columns", read)
     core.ask_text(form, partial(use, core), past="filter")
 
 
@@ -197,7 +197,7 @@ def read(core: Core, view: View, left_at: Item | None = None, notice: str | None
         told = plural(len(keys), "verdict") + " in the queue" + (f"; {lacks}" if lacks else "")
         core.say(opening_text(core.session, view, notice or "") if resumes else told)
 
-    core.jobs.runner.start(Job(QUEUE, work, ended, fault="no queue"))
+    core.jobs.start(QUEUE, work, ended, fault="no queue")
 
 
 def mode_notice(blind: bool, seen: int) -> str:
@@ -234,7 +234,7 @@ def _find(core: Core, text: str) -> None:
         return
     core.say("searching …", Tone.MUTED)
 
-    def work(desk: Desk) -> SearchHits:
+    def work(desk: Desk, _report: Report) -> SearchHits:
         keys = filters.find(desk, session.run, text, blind=session.view.blind)
         share = filters.indexed(desk, session.run)
         words = tuple(search_words(text))

@@ -294,8 +294,8 @@ def _export(core: Core, argument: str) -> None:
 
     def write() -> None:
         if files.run_kind(path) is not None:
-            written = core.unless(lambda _: core.say(f"{name}: written", Tone.NOTE))
-            core.jobs.start(EXPORT, work, written, what="a run is being written")
+            written = lambda _: core.say(f"{name}: written", Tone.NOTE)  # noqa: E731
+            core.background(EXPORT, work, written, what="a run is being written")
             core.say(f"writing {name}", Tone.NOTE)
             return
         full = path.name.endswith("full.jsonl")
