@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from functools import partial
-from itertools import zip_longest
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from rich.segment import Segment
 from textual import events
+from textual.cache import LRUCache
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
@@ -31,40 +31,51 @@ def harmless(strip: Strip) -> Strip:
     return Strip(clean, strip.cell_length)
 
 
-def to_strip(
-    widget: Widget, content: Content, width: int, under: Style | None = None, *, margin: int = 0
-) -> Strip:
-    """Return a line of ``width`` cells, the first ``margin`` of them blank; no inks if reversed."""
-    app: Any = widget.app
-    base = widget.visual_style if under is None else under
-    if base.reverse:
-        content = Content(content.plain)
-    parts = [
-        (strip_controls(text), style.rich_style)
-        for text, style in content.render(
-            base, end="", parse_style=lambda ink: app.inks[ink] if isinstance(ink, str) else ink
-        )
-    ]
-    used = margin + sum(cells(text) for text, _ in parts)
-    blank = base.rich_style
-    segments: list[Segment] = []
-    # Every segment sends its whole style, so neighbours of one style are one.
-    for text, style in ((" " * margin, blank), *parts, (" " * (width - used), blank)):
-        if segments and segments[-1].style == style:
-            segments[-1] = Segment(segments[-1].text + text, style)
-        elif text:
-            segments.append(Segment(text, style))
-    if used > width:
-        return Strip(segments).adjust_cell_length(width, blank)
-    return Strip(segments, width)
-
-
 class Drawn(Widget):
-    """A widget that draws each of its lines as one strip."""
+    """A widget that draws lines of ``Content``, each as one strip, which it keeps."""
+
+    margin_left: ClassVar[int] = 0
+    """How many cells of each line are blank."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._strips: LRUCache[tuple[object, ...], Strip] = LRUCache(512)
 
     def strip(self, at: int, width: int) -> Strip:
         """Return a line, by its number from the top of the text."""
         raise NotImplementedError
+
+    def line_strip(self, content: Content, width: int, under: Style | None = None) -> Strip:
+        """Return a line of ``width`` cells over a style; without inks if that is reversed."""
+        key = content.plain, *content.spans, width, under
+        if (known := self._strips.get(key)) is not None:
+            return known
+        app: Any = self.app
+        base = self.visual_style if under is None else under
+        if base.reverse:
+            content = Content(content.plain)
+        parts = [
+            (strip_controls(text), style.rich_style)
+            for text, style in content.render(
+                base, end="", parse_style=lambda ink: app.inks[ink] if isinstance(ink, str) else ink
+            )
+        ]
+        used = self.margin_left + sum(cells(text) for text, _ in parts)
+        blank = base.rich_style
+        segments: list[Segment] = []
+        # Every segment sends its whole style, so neighbours of one style are one.
+        for text, style in ((" " * self.margin_left, blank), *parts, (" " * (width - used), blank)):
+            if segments and segments[-1].style == style:
+                segments[-1] = Segment(segments[-1].text + text, style)
+            elif text:
+                segments.append(Segment(text, style))
+        made = Strip(segments).adjust_cell_length(width, blank)
+        self._strips[key] = made
+        return made
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return whole lines with the app's filters, and cropped.
@@ -103,8 +114,6 @@ class Bar(Drawn):
         super().__init__(id=id)
         self._painter = painter or no_lines
         self._lines: Lines = []
-        self._strips: dict[int, Strip] = {}
-        """The lines as they were drawn, by their number."""
         self._width = -1
 
     def paint(self, painter: Painter) -> None:
@@ -139,16 +148,9 @@ class Bar(Drawn):
     def strip(self, at: int, width: int) -> Strip:
         if width != self._width:
             self._lines = self._painter(width)
-            self._strips.clear()
             self._width = width
-        if at not in self._strips:
-            content = self._lines[at] if at < len(self._lines) else Content("")
-            self._strips[at] = to_strip(self, cut(content, width), width)
-        return self._strips[at]
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._strips.clear()
+        content = self._lines[at] if at < len(self._lines) else Content("")
+        return self.line_strip(cut(content, width), width)
 
 
 class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
@@ -158,6 +160,7 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
     Pane { scrollbar-gutter: stable; scrollbar-size-vertical: 1; overflow-x: hidden; }
     """
 
+    margin_left = 1
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
@@ -168,8 +171,6 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._anchor = (0, 1)
         self._title = ""
         self._moving = False
-        self._strips: dict[tuple[int, int], Strip] = {}
-        """The lines as they were drawn, by line and width: scrolling does not change them."""
 
     @property
     def allow_select(self) -> bool:
@@ -191,13 +192,8 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
     def repaint(self) -> None:
         """Paint the text again, and lay the screen out if its width or the scrollbar changes."""
         width = self.scrollable_content_region.width
-        old = self._lines
         self._width = width
         self._lines = self._painter(max(1, width - 1)) if width else []
-        # Contents with the same text are equal, whatever their inks.
-        pairs = enumerate(zip_longest(old, self._lines, fillvalue=Content("")))
-        new = {at for at, (one, other) in pairs if one != other or one.spans != other.spans}
-        self._strips = {key: strip for key, strip in self._strips.items() if key[0] not in new}
         if not width:
             # It is painted once it has a place; until then there is nothing to lay out.
             return
@@ -300,22 +296,12 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
     def strip(self, at: int, width: int) -> Strip:
         if at >= len(self._lines):
             return Strip.blank(width, self.visual_style.rich_style)
-        chosen = self.text_selection
-        span = chosen.get_span(at) if chosen else None
-        if span is None and (at, width) in self._strips:
-            return self._strips[at, width]
         content = self._lines[at]
-        if span is not None:
+        chosen = self.text_selection
+        if (span := chosen and chosen.get_span(at)) is not None:
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
-        strip = to_strip(self, content, width, margin=1)
-        if span is None:
-            self._strips[at, width] = strip
-        return strip
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._strips.clear()
+        return self.line_strip(content, width)
 
 
 def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:
@@ -355,7 +341,7 @@ class Divider(Drawn):
 
     def strip(self, at: int, width: int) -> Strip:
         del at
-        return to_strip(self, _RULE, width)
+        return self.line_strip(_RULE, width)
 
 
 ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]

@@ -26,7 +26,7 @@ from reviewdesk.app.paint.styled import (
     line,
     pad,
 )
-from reviewdesk.app.widgets.lines import Drawn, to_strip
+from reviewdesk.app.widgets.lines import Drawn
 from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag, in_words
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
@@ -104,6 +104,7 @@ def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
     return text
 
 
+@lru_cache(512)
 def queue_line(
     row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False,
     common: str = "", longest: int = _NAMES,
@@ -272,7 +273,6 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._blind = False
         self._chosen: frozenset[int] = frozenset()
         self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
-        self._strips: LRUCache[tuple[QueueRow, int, bool, bool], Strip] = LRUCache(512)
         self._failed = False
         self._common = ""
         self._longest = 0
@@ -285,7 +285,6 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._blind = blind
         self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
         self._pages.clear()
-        self._strips.clear()
         self._failed = False
         self.refresh()
 
@@ -337,10 +336,6 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         if 0 <= index < len(self._keys):
             self._clicked(index)
 
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._strips.clear()
-
     def _row(self, index: int) -> QueueRow | None:
         number = index // PAGE
         page = self._pages.get(number)
@@ -361,7 +356,6 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             longest = max((cells(inline(row.id)) for row in page), default=0)
             if longest > self._longest:
                 self._longest = longest
-                self._strips.clear()
                 self.refresh()
         place = index - number * PAGE
         return page[place] if place < len(page) else None
@@ -372,10 +366,7 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             return Strip.blank(width, self.visual_style.rich_style)
         row = self._row(at)
         if row is None:
-            return to_strip(self, Content(""), width)
-        chosen = row.key in self._chosen
-        if (known := self._strips.get((row, width, current, chosen))) is not None:
-            return known
+            return self.line_strip(Content(""), width)
         room = self.scrollable_content_region.width
         under = self.visual_style
         if current:
@@ -384,10 +375,9 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             if self.get_component_styles("queue--cursor").text_style.reverse:
                 under += Style(reverse=True)
         content = queue_line(
-            row, room, current=current, blind=self._blind, chosen=chosen, common=self._common,
-            longest=self._longest,
+            row, room, current=current, blind=self._blind, chosen=row.key in self._chosen,
+            common=self._common, longest=self._longest,
         )  # fmt: skip
-        strip = self._strips[row, width, current, chosen] = to_strip(self, content, width, under)
         # More rows are fetched than are on screen; what was not drawn was not seen.
         self._drawn([row.key])
-        return strip
+        return self.line_strip(content, width, under)
