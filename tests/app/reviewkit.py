@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.app.controllers.annotations import press_reason
+from reviewdesk.app.controllers.item import press_reason
 from reviewdesk.app.controllers.jobs import CLAIMS, RERUN, SAVING, Job, Outbox
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.session import ItemClaims, ReviewSession

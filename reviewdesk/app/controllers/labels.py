@@ -11,8 +11,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.annotations import open_reasons
 from reviewdesk.app.controllers.core import READ_ONLY, REVIEW, Core, Verb
+from reviewdesk.app.controllers.item import open_reasons
 from reviewdesk.app.controllers.jobs import UNDO, Report, Write
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import (

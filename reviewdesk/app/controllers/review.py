@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers import annotations, item, labels, queue
+from reviewdesk.app.controllers import item, labels, queue
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core, Verb
 from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
 from reviewdesk.app.controllers.state import (
@@ -379,7 +379,7 @@ _NAMED = {
 _ON_REVIEW = {**queue.COMMANDS, "team": labels.show_agreement}
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
-_VERBS = queue.VERBS | annotations.VERBS | item.VERBS | labels.VERBS
+_VERBS = queue.VERBS | item.VERBS | labels.VERBS
 """The functions that carry out the actions of the review."""
 
 

@@ -11,8 +11,7 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.annotations import REASON_KEYS, press_reason
-from reviewdesk.app.controllers.item import drag, enter_pane
+from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
 from reviewdesk.app.keys.actions import Keymap
