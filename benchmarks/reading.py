@@ -180,9 +180,9 @@ def view_of(
     controller: ReviewController, item: Item, size: tuple[int, int]
 ) -> tuple[int, int, ItemLayout]:
     """Return the line at the top of the pane, its height, and the layout of what it shows."""
-    state, (width, height) = controller.state, room(size)
+    state, (width, height) = controller, room(size)
     layout = painted_item(item, width, height, hidden=False, reading=state.reading).layout
-    top = state.scroll.top
+    top = state.seen.scroll.top
     line = layout.line(top, height)
     furthest = max(part.below for part in layout.parts) - height
     return max(0, min(line, furthest)), height, layout

@@ -410,7 +410,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         controller = self.controller
         controller.asking = self.asking
         event(*given)
-        self._bring(controller.state.where)
+        self._bring(controller.where)
         for request in controller.take():
             match request:
                 case Ask(form, then):
@@ -420,7 +420,7 @@ class ReviewApp(App[None], inherit_bindings=False):
                 case Do(what, given):
                     _DOES[what](self, given)
         top = self.top
-        top.draw(controller.state)
+        top.draw()
         if (follow := getattr(self.screen, "follow", None)) is not None:
             follow()
         if top is self.review and top.ready and self.review.waiting is None:

@@ -136,7 +136,7 @@ class Stage:
 
     @property
     def notice(self) -> str:
-        return self.controller.state.notice.text
+        return self.controller.notice.text
 
     def run(self, text: str) -> None:
         """Give a command line."""

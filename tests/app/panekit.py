@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.exposure import ItemLayout
-from reviewdesk.app.controllers.state import ReadingOptions, ViewState
+from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.domain.records import Item
@@ -19,7 +20,7 @@ class DrawnPane:
         self.layout, self.top, self.height = ItemLayout(), 0, 0
         self._asked = -1
 
-    def draw(self, state: ViewState, saw: Callable[[ItemLayout, range, int, int], None]) -> None:
+    def draw(self, state: Core, saw: Callable[[ItemLayout, range, int, int], None]) -> None:
         """Paint the item, scroll to where the state says or to what was at the top, and report.
 
         Nothing happens while the pane is out of view.
@@ -28,8 +29,9 @@ class DrawnPane:
         if panes.tiny or item is None or (panes.alone and panes.current != "item"):
             return
         place = self.layout.place(self.top)
-        if self._asked != state.scroll.turns:
-            self._asked, place = state.scroll.turns, state.scroll.top
+        scroll = state.seen.scroll
+        if self._asked != scroll.turns:
+            self._asked, place = scroll.turns, scroll.top
         width, self.height = panes.width, panes.height - FRAME
         self.layout = painted_item(
             item,

@@ -20,7 +20,6 @@ from reviewdesk.app.controllers.state import (
     PromptForm,
     Request,
     Session,
-    ViewState,
 )
 from reviewdesk.app.keys.actions import ACTIONS, checked
 from reviewdesk.desk import Desk
@@ -114,7 +113,7 @@ class Review:
                 case _:
                     self.requests.append(request)
         self.controller.asking = bool(self.dialogs)
-        _ = self.controller.state
+        _ = self.controller.notice
         if not self.dialogs and self.state.where == "review":
             self.controller.guard.shown_once()
             self.pane.draw(self.state, self.controller.seen.saw)
@@ -217,8 +216,8 @@ class Review:
         self.after()
 
     @property
-    def state(self) -> ViewState:
-        return self.controller.state
+    def state(self) -> ReviewController:
+        return self.controller
 
     @property
     def session(self) -> Session:

@@ -77,8 +77,9 @@ class Core:
     halves: SplitLabels | None = None
     """The labels of the run by half of their split, once a split is made and read."""
     _panes = Panes()
-    saved = ""
+    last_saved = ""
     start = fetches = seek = 0
+    """They grow with every demand to show other texts, fetch the queue's rows, scroll to a hit."""
     late = 0.0
     asking = False
     """Whether a dialog is open."""
@@ -138,7 +139,7 @@ class Core:
         first = self.review.dropped or opening_text(self.session, view, notice)
         self.notices = {REVIEW: Notice(first)}
         if desk.read_only:
-            self.saved = "read-only"
+            self.last_saved = "read-only"
             self.say(READ_ONLY, Tone.WARN)
 
     def do(self, name: str) -> object:
@@ -167,6 +168,18 @@ class Core:
             return self.page.shown
         item = self.session.item
         return self.session.run.key, item and item.row.key, self.panes.readable
+
+    @property
+    def notice(self) -> Notice:
+        """The notice of the screen in view, without one about what is no longer in view."""
+        # A notice about one item would seem to be about the next one that is shown.
+        if self.notices[self.where].about not in {None, self.shown}:
+            self.notices[self.where] = Notice()
+        return self.notices[self.where]
+
+    @property
+    def saved(self) -> str:
+        return self.outbox.text or self.last_saved
 
     def say(self, text: str, tone: Tone = Tone.TEXT, *, where: str = "") -> None:
         self.notices[where or self.where] = Notice(text, tone)
@@ -348,7 +361,7 @@ class Core:
 
     def count(self, name: str) -> None:
         self.review.session = replace(self.session, progress=self.review.progress())
-        self.saved = f"saved ✓ {name}"
+        self.last_saved = f"saved ✓ {name}"
 
     def recalibrate(self, done: Sequence[Applied] = ()) -> None:
         """Read the strip's figures in the background, after the reviewer's actions ``done``."""
@@ -435,7 +448,7 @@ class Core:
             self._flips = ()
             self.halves = None
             self.read_halves()
-            self.saved = "read-only" if self.desk.read_only else ""
+            self.last_saved = "read-only" if self.desk.read_only else ""
             self.say(opening_text(self.session, view, notice), where=REVIEW)
             self.recalibrate()
             self.count_flips()

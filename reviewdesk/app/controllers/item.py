@@ -68,11 +68,11 @@ def _put(
             core.say_here("the tags are as they were")
             return
         if current is not None and current.row.key == item.row.key:
-            core.saved = f"saved ✓ {mark}"
+            core.last_saved = f"saved ✓ {mark}"
             core.say_here(text, Tone.NOTE)
         else:
             name = show_line(item.verdict.id, 80)
-            core.saved = f"saved ✓ {mark} {name}"
+            core.last_saved = f"saved ✓ {mark} {name}"
             # The line of reasons has a tick, and what the panel said stays in view beside it.
             if core.reasons is None or mark != "tags":
                 core.say(f"{name}: {text or mark + ' saved'}", Tone.NOTE)

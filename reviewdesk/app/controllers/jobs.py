@@ -85,6 +85,11 @@ class Jobs:
             shares.append("stopping" if one.stopping else came)
         return " · ".join(shares)
 
+    @property
+    def of_many(self) -> OpenRerun | None:
+        """The re-run of several verdicts that is under way."""
+        return None if self.rerun is None or self.rerun.alone else self.rerun
+
     def runs(self, name: str) -> bool:
         return name in self._share
 

@@ -233,7 +233,7 @@ def _defer(core: Core) -> None:
 
 def _put_off(core: Core, item: Item) -> None:
     def saved(_event: object) -> None:
-        core.saved = "saved ✓ defer"
+        core.last_saved = "saved ✓ defer"
 
     act = Edit("defer", item.row.key)
     core.outbox.put(Write(act, saved, name=f"defer {item.verdict.id}", item=item, decides=True))
@@ -531,7 +531,7 @@ def _told(core: Core, word: str, shown: object, event: Event) -> None:
     if event.run and not event.verdict:
         what += f" in {show_line(event.run)}"
     core.say(f"{word}: {what}{away}", Tone.NOTE)
-    core.saved = f"saved ✓ {word}"
+    core.last_saved = f"saved ✓ {word}"
     core.recalibrate()
     core.show(rows=True)
 

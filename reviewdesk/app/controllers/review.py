@@ -1,11 +1,10 @@
-"""Keys and commands of every screen, and the controller: events in, a state and requests out.
+"""Keys and commands of every screen, and the controller: events in, its state and requests out.
 
-It uses no widget. A front end passes events to the controller, carries out ``take`` and draws
-``state``.
+It uses no widget. A front end passes events to the controller, carries out ``take`` and draws what
+the controller holds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from functools import partial
 from typing import Any
 
@@ -21,11 +20,9 @@ from reviewdesk.app.controllers.state import (
     DialogPage,
     Do,
     HelpForm,
-    Notice,
     Page,
     PromptForm,
     Request,
-    ViewState,
     one_page,
 )
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, THEMES, refuse_withheld
@@ -394,41 +391,14 @@ class ReviewController(Core):
         self.arrange(replace(self.panes, **widths))
         self.stored = choices(self)
 
-    # out: the state and the requests
-
     @property
-    def state(self) -> ViewState:
-        """The state to draw, without a notice about something that is no longer in view."""
-        where = self.where
-        # A notice about one item would seem to be about the next one that is shown.
-        if self.notices[where].about not in {None, self.shown}:
-            self.notices[where] = Notice()
-        hints = {
+    def hints(self) -> dict[str, str]:
+        """The words of the footer by their action, the most important first."""
+        return {
             name: word if isinstance(word, str) else ACTIONS[name].hint
             for name, word in (_hints(self) if self.page is None else self.page.hints()).items()
             if word and name not in self.keys.withheld
         }
-        return ViewState(
-            where,
-            self.session,
-            self.panes,
-            self.notices[where],
-            self.outbox.text or self.saved,
-            self.jobs.text,
-            None if self.jobs.rerun is None or self.jobs.rerun.alone else self.jobs.rerun,
-            self.figures,
-            self.reading,
-            self.reruns,
-            hints,
-            self.start,
-            self.fetches,
-            self.seek,
-            self.seen.scroll,
-            copy(self.page),
-            self.reasons,
-            self.criteria,
-            self.half,
-        )
 
     def take(self) -> tuple[Request, ...]:
         self.safely(labels.follow_claims, self)

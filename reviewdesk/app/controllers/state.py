@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.strip import Strip
-from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.filter import MIXED, Completion, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
 from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
@@ -411,37 +409,3 @@ class ReasonsLine(Struct, frozen=True):
     name: str
     offered: tuple[str, ...]
     tags: tuple[str, ...]
-
-
-class ViewState(Struct, frozen=True):
-    """Everything that is drawn.
-
-    The counters grow with every demand: ``start`` to show other texts, the item from where
-    ``scroll`` says, ``rows`` to fetch the queue's rows again, ``seek`` to scroll to the first hit
-    of the search.
-    """
-
-    where: str
-    session: Session
-    panes: Panes
-    notice: Notice
-    saved: str
-    jobs: str
-    asking: OpenRerun | None
-    """The re-run of several verdicts that is under way."""
-    figures: Strip
-    reading: ReadingOptions
-    reruns: RerunHistory
-    hints: Mapping[str, str]
-    """The words of the footer by their action, the most important first."""
-    start: int
-    rows: int
-    seek: int
-    scroll: ItemScroll
-    page: Any = None
-    """The page of the calibration or runs screen, as it was, if one is in view."""
-    reasons: ReasonsLine | None = None
-    criteria: tuple[Criterion, ...] = ()
-    """The criteria of the response in view, if there are several."""
-    half: str = ""
-    """The half of the split of the labels that the item belongs to; empty without a split."""

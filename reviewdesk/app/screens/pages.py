@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
 from reviewdesk.app.controllers.pages import PAGES, CalibrationController, RunsController
-from reviewdesk.app.controllers.state import ViewState
+from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.screens.review import DeskScreen, Front
 from reviewdesk.app.widgets.lines import Pane
@@ -30,12 +30,9 @@ class CalibrationScreen(DeskScreen):
             for page in PAGES:
                 yield Pane(id=page.name)
 
-    def draw_body(self, state: ViewState, before: ViewState | None) -> None:
+    def draw_body(self, controller: ReviewController) -> None:
         """Draw the page in view; new figures leave it where it was scrolled."""
-        del before
-        page: CalibrationController | None = state.page
-        if page is None:
-            return
+        page: CalibrationController = controller.page
         name = page.page.name
         pane = self.query_one(f"#{name}", Pane)
         if (last := self._painted.get(name)) != page.drawn:
@@ -72,17 +69,16 @@ class RunsScreen(DeskScreen):
     RunsScreen.-wide #details { height: 1fr; border-top: none; border-left: solid $desk-rule; }
     """
 
+    _drawn: object = None
+
     def body(self) -> ComposeResult:
         with Container(id="body"):
             yield Pane(id="list")
             yield Pane(id="details")
 
-    def draw_body(self, state: ViewState, before: ViewState | None) -> None:
-        page: RunsController | None = state.page
-        if page is None:
-            return
-        last: RunsController | None = None if before is None else before.page
-        wide = state.panes.width >= WIDE
+    def draw_body(self, controller: ReviewController) -> None:
+        page: RunsController = controller.page
+        wide = controller.panes.width >= WIDE
         self.set_class(wide, "-wide")
         panes = self.query(Pane)
         runs = panes.first()
@@ -90,7 +86,8 @@ class RunsScreen(DeskScreen):
         runs.styles.height = "1fr" if wide else len(page.runs) + 2
         if self.focused is None:
             self.set_focus(runs)
-        if last is None or last.drawn != page.drawn:
+        if self._drawn != page.drawn:
+            self._drawn = page.drawn
             for pane, document in zip(panes, page.documents(), strict=True):
                 pane.paint(partial(document_lines, document), keep=True)
             # The line of the cursor stays in view; the first line is the head.

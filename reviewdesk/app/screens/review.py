@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
+from reviewdesk.app.controllers.state import PANES, Page, Panes
 from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     Header,
@@ -85,7 +85,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.front = front
         self.bound = front.keymap.bound(self.where)
         """The action of every key that does something here."""
-        self.drawn: ViewState | None = None
+        self._tiny: bool | None = None
         self._composed = False
 
     @property
@@ -102,8 +102,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Yield the widgets between header and status line, inside one with the id ``body``."""
         raise NotImplementedError
 
-    def draw_body(self, state: ViewState, before: ViewState | None) -> None:
-        """Draw the differences from ``before``, the state that was drawn last."""
+    def draw_body(self, controller: ReviewController) -> None:
+        """Draw what the controller holds; what has not changed is not drawn again."""
         raise NotImplementedError
 
     def move(self, by: float, *, pages: bool = False) -> None:
@@ -135,35 +135,34 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         if self.ready:
             self.front.act(self.front.controller.resized, *event.size)
 
-    def draw(self, state: ViewState) -> None:
-        """Draw a state, if anything in it differs from what is drawn."""
-        before = self.drawn
-        if not self.ready or state == before:
+    def draw(self) -> None:
+        if not self.ready:
             return
-        self.drawn = state
-        if before is None or before.panes.tiny is not state.panes.tiny:
+        controller = self.front.controller
+        panes = controller.panes
+        if self._tiny is not panes.tiny:
+            self._tiny = panes.tiny
             # Textual's tooltip and toasts are children too, but they show and hide themselves.
             for child in self.query_children("Bar, #body"):
-                child.display = (child.id == "tiny") is state.panes.tiny
-        self.draw_body(state, before)
-        text = inline(state.notice.text, 1000)
-        tone = state.notice.tone
-        keys = self.front.keymap.first
-        pace = state.figures.pace
-        page = "" if state.page is None else state.page.name
-        header = Header(state.session, state.saved, state.jobs, pace, page)
+                child.display = (child.id == "tiny") is panes.tiny
+        self.draw_body(controller)
+        page = "" if controller.page is None else controller.page.name
+        jobs = controller.jobs
+        pace = controller.figures.pace
+        header = Header(controller.session, controller.saved, jobs.text, pace, page)
         self.bar("header").paint(partial(one_line, header_line, header))
         asking = self.bar("asking")
-        asking.styles.height = int(state.asking is not None)
-        asking.paint(partial(asking_lines, state.asking))
+        asking.styles.height = int(jobs.of_many is not None)
+        asking.paint(partial(asking_lines, jobs.of_many))
         # An error says what was found and what to do, which takes more than a short line.
+        notice = controller.notice
+        rows = ERROR_LINES if notice.tone is Tone.FAIL else 1
+        painter = partial(status_lines, inline(notice.text, 1000), notice.tone, rows)
         status = self.bar("status")
-        rows = ERROR_LINES if tone is Tone.FAIL else 1
-        status_painter = partial(status_lines, text, tone, rows)
-        if rows > 1 or (before is not None and before.notice.tone is Tone.FAIL):
-            status.styles.height = len(status_painter(state.panes.width))
-        status.paint(status_painter)
-        self.bar("footer").paint(partial(one_line, footer_line, state.hints, keys))
+        status.styles.height = len(painter(panes.width)) if rows > 1 else 1
+        status.paint(painter)
+        keys = self.front.keymap.first
+        self.bar("footer").paint(partial(one_line, footer_line, controller.hints, keys))
 
     def bar(self, name: str) -> Bar:
         return self.query_one(f"#{name}", Bar)
@@ -204,10 +203,13 @@ class ReviewScreen(DeskScreen):
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
-        self._texts: ViewState | None = None
-        """The state whose texts the panes of item and jury show."""
-        self.waiting: ViewState | None = None
-        """The state whose texts are drawn once the steps of a held key have rested."""
+        self._panes: Panes | None = None
+        self._place: tuple[object, ...] = ()
+        self._fetches = self._start = 0
+        self._texts: tuple[Any, ...] = (None, None, 0)
+        """What was drawn last: the panes, the place in the queue, and what texts are shown."""
+        self.waiting: int | None = None
+        """The texts that are drawn once the steps of a held key have rested, by ``start``."""
         self._stepped = float("-inf")
 
     def body(self) -> ComposeResult:
@@ -257,9 +259,7 @@ class ReviewScreen(DeskScreen):
 
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move through the list, or scroll the pane that has the keys."""
-        if self.drawn is None:
-            return
-        widget = self._focused(self.drawn.panes)
+        widget = self._focused(self.front.controller.panes)
         lines = int(by * widget.page) if pages else int(by)
         if isinstance(widget, QueueList):
             self.front.act(self.front.controller.step, lines)
@@ -271,7 +271,7 @@ class ReviewScreen(DeskScreen):
         if isinstance(by, str):
             self.text("jury").reach(by)
             return
-        jury = self.drawn is not None and self.drawn.panes.current == "jury"
+        jury = self.front.controller.panes.current == "jury"
         self.text("jury" if jury else "item").jump(by)
 
     @property
@@ -280,48 +280,52 @@ class ReviewScreen(DeskScreen):
 
     # drawing
 
-    def draw_body(self, state: ViewState, before: ViewState | None) -> None:
-        resized = before is None or before.panes != state.panes
-        if resized:
-            self._arrange(state.panes)
-        session = state.session
+    def draw_body(self, controller: ReviewController) -> None:
+        panes = controller.panes
+        if panes != self._panes:
+            self._panes = panes
+            self._arrange(panes)
+        session = controller.session
         queue = self.queue
         queue.fill(session.keys, blind=session.view.blind)
         queue.choose(session.chosen)
-        if before is not None and before.rows != state.rows:
+        if self._fetches != controller.fetches:
+            self._fetches = controller.fetches
             queue.reload()
-        if before is None or _place(before) != _place(state):
+        place = session.index, controller.start, controller.fetches, id(session.keys)
+        if place != self._place:
+            self._place = place
             queue.point(session.index)
         now = self.front.clock()
         held = now - self._stepped < SOON
-        stepped = before is not None and before.start != state.start
+        stepped = self._start not in {0, controller.start}
+        self._start = controller.start
         self._stepped = now if stepped else self._stepped
         if stepped and held and self.front.rest:
             # While a key is held, the texts are drawn once its steps have rested.
-            self.waiting = state
-            self.set_timer(self.front.rest, partial(self._draw_waiting, state))
+            self.waiting = controller.start
+            self.set_timer(self.front.rest, partial(self._draw_waiting, controller.start))
         else:
-            self._draw_texts(state)
-        for name, note in _title_notes(state).items():
-            focused = name == state.panes.current
+            self._draw_texts(controller)
+        for name, note in _title_notes(controller).items():
+            focused = name == panes.current
             title = partial(one_line, title_line, name.upper(), note, focused=focused)
             self.bar(f"{name}-title").paint(title)
-        asks = session.item.verdict.body.get("rubric") if session.item and state.criteria else None
+        criteria = controller.criteria
+        asks = session.item.verdict.body.get("rubric") if session.item and criteria else None
         below = {
-            "criteria": partial(criteria_lines, state.criteria, asks or ""),
-            "reasons": partial(reasons_lines, state.reasons),
+            "criteria": partial(criteria_lines, criteria, asks or ""),
+            "reasons": partial(reasons_lines, controller.reasons),
         }
-        panes = state.panes
         widths = {"criteria": panes.width if panes.alone else panes.columns["item"]}
         for name, painter in below.items():
             bar = self.bar(name)
-            if resized or getattr(before, name) != getattr(state, name):
-                bar.styles.height = min(4, len(painter(widths.get(name, panes.width))))
+            bar.styles.height = min(4, len(painter(widths.get(name, panes.width))))
             bar.paint(painter)
         strip = self.bar("strip")
         key = self.front.keymap.first("blocker")
-        strip.paint(partial(strip_lines, session, state.figures, key))
-        strip.styles.height = 1 + bool(blockers(session, state.figures))
+        strip.paint(partial(strip_lines, session, controller.figures, key))
+        strip.styles.height = 1 + bool(blockers(session, controller.figures))
 
     def _arrange(self, panes: Panes) -> None:
         """Show the panes that are in view, and give the keys to the current one."""
@@ -335,21 +339,22 @@ class ReviewScreen(DeskScreen):
         if not panes.tiny:
             self.set_focus(self._focused(panes), scroll_visible=False)
 
-    def _draw_waiting(self, state: ViewState) -> None:
-        if self.waiting is state and self.is_running:
-            self._draw_texts(state)
+    def _draw_waiting(self, start: int) -> None:
+        if self.waiting == start and self.is_running:
+            self._draw_texts(self.front.controller)
             self.front.controller.guard.shown_once()
 
-    def _draw_texts(self, state: ViewState) -> None:
+    def _draw_texts(self, controller: ReviewController) -> None:
         """Draw the item, or the page that is shown in its place, and the jury."""
-        before = self._texts
+        start, scroll, seek = self._texts
         self.waiting = None
-        self._texts = state
-        session = state.session
-        reading = state.reading
+        self._texts = controller.start, controller.seen.scroll, controller.seek
+        session = controller.session
+        figures = controller.figures
+        reading = controller.reading
         keymap = self.front.keymap
-        keep = before is not None and before.start == state.start
-        page: Painter = partial(done_lines, session, state.figures, keymap)
+        keep = start == controller.start
+        page: Painter = partial(done_lines, session, figures, keymap)
         if session.page is Page.NOTHING:
             page = partial(nothing_lines, session, keymap)
         jurors: Painter = no_lines
@@ -359,21 +364,21 @@ class ReviewScreen(DeskScreen):
             hidden = session.hidden
             painter = partial(
                 painted_item, session.item, hidden=hidden, reading=reading, key=key,
-                named=state.panes.alone,
+                named=controller.panes.alone,
             )  # fmt: skip
             if not hidden:
-                waiting = blockers(session, state.figures)
-                rows = bool(waiting), bool(state.reasons), state.asking is not None
-                room = state.panes.height - FRAME - sum(rows)
+                waiting = blockers(session, figures)
+                rows = bool(waiting), bool(controller.reasons), controller.jobs.of_many is not None
+                room = controller.panes.height - FRAME - sum(rows)
                 keys = {name: keymap.first(name) for name in ("rerun", "what.if", "jury.whole")}
-                jurors = partial(jury_lines, session.item, state.reruns, keys, reading, room)
+                jurors = partial(jury_lines, session.item, controller.reruns, keys, reading, room)
         item = self.item
         jury = self.text("jury")
         item.show(painter, keep=keep)
-        if before is None or before.scroll != state.scroll:
-            item.turn(state.scroll.top)
+        if scroll != controller.seen.scroll:
+            item.turn(controller.seen.scroll.top)
         jury.paint(jurors, keep=keep)
-        if before is not None and before.seek != state.seek:
+        if seek != controller.seek:
             # Scroll to the first line with one of the words, in the item or else in the jury.
             for pane in (item, jury):
                 if (line := found_line(pane.painted, reading.find)) is not None:
@@ -384,9 +389,9 @@ class ReviewScreen(DeskScreen):
 
     def press(self, key: str) -> bool:
         """Carry out the action of a key, or pass it to the line of reasons while that is open."""
-        if self.drawn is None or self.drawn.reasons is None or key not in REASON_KEYS:
-            return super().press(key)
         controller = self.front.controller
+        if controller.reasons is None or key not in REASON_KEYS:
+            return super().press(key)
         self.front.act(controller.safely, press_reason, controller, key, self.front.lateness)
         return True
 
@@ -404,13 +409,9 @@ class ReviewScreen(DeskScreen):
             self.front.act(enter_pane, self.front.controller, widget.id)
 
 
-def _place(state: ViewState) -> tuple[object, ...]:
-    return state.session.index, state.start, state.rows, id(state.session.keys)
-
-
-def _title_notes(state: ViewState) -> dict[str, str]:
-    session = state.session
-    panes = state.panes
+def _title_notes(controller: ReviewController) -> dict[str, str]:
+    session = controller.session
+    panes = controller.panes
     count = session.size
     none = session.index is None or session.item is None
     where = f"{count} in the queue" if none else f"{(session.index or 0) + 1:,} of {count}"
@@ -420,9 +421,9 @@ def _title_notes(state: ViewState) -> dict[str, str]:
     notes = dict.fromkeys(PANES, alone if panes.alone else "")
     if session.item and session.item.row.open_with:
         notes["item"] += f"  open with {inline(session.item.row.open_with, 24)}"
-    if state.half and session.answered:
-        notes["item"] += f"  {state.half}"
-    pace = state.figures.pace
+    if controller.half and session.answered:
+        notes["item"] += f"  {controller.half}"
+    pace = controller.figures.pace
     fast = f" · {pace.per_hour:.0f} per hour" if pace is not None and pace.steady else ""
     heads = panes.alone and not session.view.blind
     notes["queue"] = where + fast + " · label, panel, item, agreement, flags" * heads

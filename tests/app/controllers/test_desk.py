@@ -227,7 +227,7 @@ def test_a_report_is_loaded_in_the_background_and_reviewed(tmp_path: Path, revie
 
 def test_report_loaded_below_dialog_does_not_take_its_place(tmp_path: Path, review: Review) -> None:
     review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
-    assert review.state.jobs == "loading 0%"
+    assert review.state.jobs.text == "loading 0%"
     review.press("note")
     assert review.notice == "loaded new: 1 verdicts"
     assert review.session.run.hash == review.run.hash
@@ -265,7 +265,7 @@ def test_a_stopped_load_is_not_heard_of_again(tmp_path: Path, review: Review) ->
     review.controller.handle("stop")
     assert review.notice == "stopped: loading"
     assert "loading" not in review.runner.waiting
-    assert review.state.jobs == ""
+    assert review.state.jobs.text == ""
     review.press("stop")
     assert review.notice == "nothing runs in the background"
 

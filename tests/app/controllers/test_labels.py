@@ -311,7 +311,7 @@ def test_an_import_is_taken_back_in_the_background(tmp_path: Path) -> None:
             # One transaction is done by the key: the rest is no work of the screen's thread.
             assert review.desk.progress(review.run).labelled == (200 if key == "undo" else 100)
             assert "in the background" in review.notice
-            assert f"{UNDO} 0%" in review.state.jobs
+            assert f"{UNDO} 0%" in review.state.jobs.text
             review.quietly("undo")
             assert "Wait for its end" in review.notice
             review.after()

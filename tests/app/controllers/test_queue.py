@@ -137,16 +137,16 @@ def test_the_state_is_what_a_label_means_also_where_the_view_is_not_kept(opened:
 
 def test_another_writer_is_followed(tmp_path: Path) -> None:
     with reviewing(tmp_path, 2) as review:
-        start, rows = review.state.start, review.state.rows
+        start, rows = review.state.start, review.state.fetches
         with beside(review) as other:
             other.label(review.session.keys[1], Truth.FAIL)
         figures = review.state.figures.calibration
         assert figures is not None
         assert figures.labelled.n == 1
         # The list is fetched again, and no text leaves where it was scrolled to.
-        assert (review.state.start, review.state.rows) == (start, rows + 1)
+        assert (review.state.start, review.state.fetches) == (start, rows + 1)
         review.controller.poll()
-        assert review.state.rows == rows + 1
+        assert review.state.fetches == rows + 1
 
 
 def test_a_desk_that_cannot_be_looked_at_is_one_line_on_the_review(review: Review) -> None:
@@ -205,10 +205,10 @@ def test_the_index_is_built_in_the_background_and_told_of(opened: Opened) -> Non
     review.controller.settle()
     review.controller.look_around()
     review.runner.waiting["indexing"].heard(0.5)
-    assert review.state.jobs == "indexing 50%"
+    assert review.state.jobs.text == "indexing 50%"
     review.typed("search", "refund")
     assert filters.indexed(desk, run) == 1
-    assert review.state.jobs == ""
+    assert review.state.jobs.text == ""
 
 
 def test_jumps_by_row_and_by_id(opened: Opened) -> None:

@@ -77,12 +77,12 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     agree(review)
     assert review.notice.startswith("asking 3 jurors again; ctrl+x stops")
     job = review.runner.waiting.pop("asking")
-    assert review.state.jobs.startswith("asking 0/3")
+    assert review.state.jobs.text.startswith("asking 0/3")
     running = review.state.reruns.running
     assert running is not None
     assert running.asked == ("judge-0", "judge-1", "judge-2")
     review.controller.safely(lambda: job.heard({"id": "judge-1", "pass": True, "score": 0.8}))
-    assert review.state.jobs.startswith("asking 1/3")
+    assert review.state.jobs.text.startswith("asking 1/3")
     running = review.state.reruns.running
     assert running is not None
     assert [one["id"] for one in running.came] == ["judge-1"]
@@ -96,10 +96,10 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     assert review.state.reruns.running is None
     review.press("stop")
     assert review.notice == "stopped: asking"
-    assert review.state.jobs == "stopping"
+    assert review.state.jobs.text == "stopping"
     review.controller.safely(lambda: job.ended(None, None))
     assert review.notice == "item/001: stopped after 1 of 3: 1 answered; kept"
-    assert review.state.jobs == ""
+    assert review.state.jobs.text == ""
 
 
 async def test_the_whole_panel_the_missing_or_one_juror_is_asked(tmp_path: Path) -> None:

@@ -76,11 +76,11 @@ async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
         ready_for_all(review)
         consent(review)
         assert review.notice == "asking 3 jurors again about 4 verdicts; ctrl+x stops"
-        [line] = [one.plain for one in asking_lines(review.state.asking, 80)]
+        [line] = [one.plain for one in asking_lines(review.state.jobs.of_many, 80)]
         assert line == " asking again: 0/4"
         await ask(review)
     assert len(server.calls) == 12
-    assert review.state.asking is None
+    assert review.state.jobs.of_many is None
     # The mean of 0.9, 0.8 and 0.3 passed two to one; three times 0.2 fails.
     assert review.notice == (
         "4 verdicts asked again: 4 turned over (4 pass → fail); \\ rerun:flipped shows them"

@@ -52,7 +52,7 @@ async def test_a_click_on_a_hint_does_what_its_key_does(tmp_path: Path) -> None:
         await stage.press("enter")
         assert stage.item.tags == ("tone",)
         await stage.press("f4")
-        assert stage.controller.state.where == "calibration"
+        assert stage.controller.where == "calibration"
         await click_hint(stage, "help")
         assert stage.app.asking
 

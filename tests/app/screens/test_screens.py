@@ -75,7 +75,7 @@ def screen(stage: Stage) -> CalibrationScreen:
 
 
 def name(stage: Stage) -> str:
-    page = stage.controller.state.page
+    page = stage.controller.page
     assert isinstance(page, CalibrationController)
     return NAMES[page.at]
 
