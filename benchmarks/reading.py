@@ -182,7 +182,7 @@ def view_of(
     """Return the line at the top of the pane, its height, and the layout of what it shows."""
     state, (width, height) = controller, room(size)
     layout = painted_item(item, width, height, hidden=False, reading=state.reading).layout
-    top = state.seen.scroll.top
+    top = state.seen.top
     line = layout.line(top, height)
     furthest = max(part.below for part in layout.parts) - height
     return max(0, min(line, furthest)), height, layout

@@ -207,9 +207,7 @@ def _marks(item: Item, *, blind: bool) -> list[Words]:
     return groups
 
 
-@lru_cache(maxsize=32)
-def _hidden_count(text: str) -> int:
-    return hidden_count(text)
+_hidden_count = lru_cache(maxsize=32)(hidden_count)
 
 
 def checks(item: Item) -> tuple[Section, ...]:

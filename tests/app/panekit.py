@@ -29,9 +29,9 @@ class DrawnPane:
         if panes.tiny or item is None or (panes.alone and panes.current != "item"):
             return
         place = self.layout.place(self.top)
-        scroll = state.seen.scroll
-        if self._asked != scroll.turns:
-            self._asked, place = scroll.turns, scroll.top
+        seen = state.seen
+        if self._asked != seen.turns:
+            self._asked, place = seen.turns, seen.top
         width, self.height = panes.width, panes.height - FRAME
         self.layout = painted_item(
             item,

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.state import RESPONSES, ItemScroll, Place, Session
+from reviewdesk.app.controllers.state import RESPONSES, Place, Session
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import repeats
 from reviewdesk.desk.review.repeats import RepeatedItem, WorkLog
@@ -191,7 +191,9 @@ class SeenItems:
         self._asked: set[str] = set()
         """The items whose input, or the start of its fold, was on screen."""
         self._came_back: dict[str, int] = {}
-        self.scroll = ItemScroll()
+        self.top = Place()
+        self.turns = 0
+        """The place from which an item is shown, and how many demands to scroll there came."""
 
     def saw(self, layout: ItemLayout, lines: range, top: int, height: int) -> None:
         """Take in ``lines`` that were drawn; the pane shows ``height`` lines from ``top`` on."""
@@ -226,7 +228,8 @@ class SeenItems:
         self.turn_to(Place() if found is None else found.top)
 
     def turn_to(self, top: Place) -> None:
-        self.scroll = ItemScroll(top, self.scroll.turns + 1)
+        self.top = top
+        self.turns += 1
 
     def unseen(self, item: Item, at: float = math.inf) -> Place | None:
         """Return the passage that must be on screen before a label of the item, or ``None``.

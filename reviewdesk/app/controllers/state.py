@@ -387,13 +387,6 @@ class Place(Struct, frozen=True):
     end: int = 0
 
 
-class ItemScroll(Struct, frozen=True):
-    """The place from which an item is shown; ``turns`` grows with every demand to scroll there."""
-
-    top: Place = Place()
-    turns: int = 0
-
-
 class Criterion(Struct, frozen=True):
     """A criterion by which the response in view is judged, and the row of its verdict."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -52,30 +51,22 @@ _SHORT_NAME = 4
 """The cells that a run's name keeps while other facts are in full, and in any case."""
 
 
-class Header(Struct, frozen=True):
-    """The facts of the first line; ``page`` names the screen that covers the review, if any."""
-
-    session: Session
-    saved: str = ""
-    jobs: str = ""
-    pace: Pace | None = None
-    page: str = ""
-
-
-def header_line(header: Header, width: int) -> Content:
+def header_line(
+    session: Session, saved: str, jobs: str, pace: Pace | None, page: str, width: int
+) -> Content:
     """Return the first line: what is done and left of the run and, at the right, what was saved.
 
-    Where room is short, facts are shortened or left out, the least needed first: the name of the
-    saved item is cut before the time left. The mark that something was saved is never cut.
+    ``page`` names the screen that covers the review, if any. Where room is short, facts are
+    shortened or left out, the least needed first: the name of the saved item is cut before the time
+    left. The mark that something was saved is never cut.
     """
-    facts, taken = _header_facts(header, width)
-    room = max(1, min(width - taken - _MARK, max(24, cell_len(header.page), width // 4)))
-    name = inline(header.session.run.name)
-    lead = clip(header.page, room, lead=0) if header.page else clip(name, room)
+    saved = inline(saved) or (_SAVED if session.progress.labelled else "")
+    facts, taken = _header_facts(session, saved, jobs, pace, page, width)
+    room = max(1, min(width - taken - _MARK, max(24, cell_len(page), width // 4)))
+    lead = clip(page, room, lead=0) if page else clip(inline(session.run.name), room)
     pieces: list[Piece | str] = [(f" {lead}", Tone.STRONG)]
     for fact in facts:
         pieces += [(" · ", Tone.MUTED), fact]
-    saved = inline(header.saved) or (_SAVED if header.session.progress.labelled else "")
     marked = saved.startswith(_SAVED)
     mark = _MARK if marked else cell_len(saved) + 3
     left = cut(line(*pieces), max(0, width - (mark if saved else 0)))
@@ -93,14 +84,14 @@ def header_line(header: Header, width: int) -> Content:
 _HEADER_TONES = {"kept": Tone.WARN, "shown": Tone.WARN, "jobs": Tone.NOTE, "both": Tone.MUTED}
 
 
-def _header_facts(header: Header, width: int) -> tuple[list[Piece], int]:
+def _header_facts(
+    session: Session, saved: str, jobs: str, pace: Pace | None, page: str, width: int
+) -> tuple[list[Piece], int]:
     """Return as many facts as leave room for the name and what was saved, and their cells."""
-    session = header.session
     progress = session.progress
     view = session.view
-    page = bool(header.page)
     done, done_short = done_texts(progress)
-    time, time_short, minutes = time_texts(progress, header.pace)
+    time, time_short, minutes = time_texts(progress, pace)
     kept = "" if page or not view.filter else clip(inline(view.filter), max(8, width // 5))
     facts = {
         "name": clip(inline(session.run.name), 24) if page else "",
@@ -110,11 +101,11 @@ def _header_facts(header: Header, width: int) -> tuple[list[Piece], int]:
         "shown": kept and f"{session.size} shown",
         "time": time,
         "order": "" if page or view.order == "draw" else f"order {inline(view.order)}",
-        "jobs": clip(header.jobs, max(8, width // 4)),
+        "jobs": clip(jobs, max(8, width // 4)),
         "both": "" if page or view.blind else strata_text(progress),
     }
-    lead = cell_len(header.page) or _NAME
-    whole = lead + max(_MARK, min(cell_len(inline(header.saved)) + 3, width // 2))
+    lead = cell_len(page) or _NAME
+    whole = lead + max(_MARK, min(cell_len(saved) + 3, width // 2))
     # Each step goes on from the one before; the least room is what the name and the mark need.
     steps: tuple[tuple[dict[str, str], int], ...] = (
         ({}, whole),

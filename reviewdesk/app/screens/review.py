@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,7 +16,6 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import PANES, Page, Panes
 from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
-    Header,
     asking_lines,
     blockers,
     criteria_lines,
@@ -148,9 +147,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.draw_body(controller)
         page = "" if controller.page is None else controller.page.name
         jobs = controller.jobs
-        pace = controller.figures.pace
-        header = Header(controller.session, controller.saved, jobs.text, pace, page)
-        self.bar("header").paint(partial(one_line, header_line, header))
+        header = controller.session, controller.saved, jobs.text, controller.figures.pace, page
+        self.bar("header").paint(partial(one_line, header_line, *header))
         asking = self.bar("asking")
         asking.styles.height = int(jobs.of_many is not None)
         asking.paint(partial(asking_lines, jobs.of_many))
@@ -206,7 +204,7 @@ class ReviewScreen(DeskScreen):
         self._panes: Panes | None = None
         self._place: tuple[object, ...] = ()
         self._fetches = self._start = 0
-        self._texts: tuple[Any, ...] = (None, None, 0)
+        self._texts = (0, 0, 0)
         """What was drawn last: the panes, the place in the queue, and what texts are shown."""
         self.waiting: int | None = None
         """The texts that are drawn once the steps of a held key have rested, by ``start``."""
@@ -346,9 +344,9 @@ class ReviewScreen(DeskScreen):
 
     def _draw_texts(self, controller: ReviewController) -> None:
         """Draw the item, or the page that is shown in its place, and the jury."""
-        start, scroll, seek = self._texts
+        start, turns, seek = self._texts
         self.waiting = None
-        self._texts = controller.start, controller.seen.scroll, controller.seek
+        self._texts = controller.start, controller.seen.turns, controller.seek
         session = controller.session
         figures = controller.figures
         reading = controller.reading
@@ -375,8 +373,8 @@ class ReviewScreen(DeskScreen):
         item = self.item
         jury = self.text("jury")
         item.show(painter, keep=keep)
-        if scroll != controller.seen.scroll:
-            item.turn(controller.seen.scroll.top)
+        if turns != controller.seen.turns:
+            item.turn(controller.seen.top)
         jury.paint(jurors, keep=keep)
         if seek != controller.seek:
             # Scroll to the first line with one of the words, in the item or else in the jury.

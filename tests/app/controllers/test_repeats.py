@@ -91,7 +91,7 @@ def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> No
             review.press("label.pass")
             item = until_repeat(review)
         assert item.row.key == key
-        assert review.state.seen.scroll.top == Place()
+        assert review.state.seen.top == Place()
         # As at its first look, field by field: the label, note, tags and mark are hidden.
         assert replace(item, run=first.run) == first
         assert review.session.hidden

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import section_lines, strip_plot
-from reviewdesk.app.paint.frame import Header, header_line, title_line
+from reviewdesk.app.paint.frame import header_line, title_line
 from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.result import Breach, Flag, FlagNote, Mismatch, Seat, State
@@ -198,9 +198,10 @@ def test_an_undone_label_says_so(item: Item) -> None:
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_the_frame_says_it(session: Session, width: int) -> None:
     blind = replace(session, view=replace(session.view, blind=True))
-    heads = {header_line(Header(shown), width).plain for shown in (session, blind)}
+    heads = {header_line(shown, "", "", None, "", width).plain for shown in (session, blind)}
     assert len(heads) == 2
-    assert header_line(Header(session, "saved ✓"), width) != header_line(Header(session), width)
+    saved, not_saved = (header_line(session, one, "", None, "", width) for one in ("saved ✓", ""))
+    assert saved != not_saved
     titles = {title_line("QUEUE", "", width, focused=on).plain for on in (True, False)}
     assert len(titles) == 2
 

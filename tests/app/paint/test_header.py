@@ -1,13 +1,14 @@
 """What the first line keeps where it is narrow, what a queue's line calls it, and found words."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from msgspec.structs import replace
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import Session
-from reviewdesk.app.paint.frame import Header, header_line
+from reviewdesk.app.paint.frame import header_line
 from reviewdesk.app.paint.item import found_line, highlight
 from reviewdesk.app.paint.styled import clip_middle, heading, line
 from reviewdesk.app.widgets.queue_list import queue_line
@@ -29,8 +30,16 @@ def session(tmp_path: Path) -> Session:
     return replace(made, run=replace(made.run, name="support-bot"), progress=PROGRESS)
 
 
+class Header(NamedTuple):
+    session: Session
+    saved: str = ""
+    jobs: str = ""
+    pace: Pace | None = None
+    page: str = ""
+
+
 def text(header: Header, width: int) -> str:
-    drawn = header_line(header, width)
+    drawn = header_line(*header, width)
     assert drawn.cell_length <= width
     return drawn.plain
 
@@ -62,7 +71,7 @@ def test_done_time_left_and_saved_outlive_all_else(session: Session, page: str, 
         assert "20 min" in drawn, width
         assert "saved ✓" in drawn, width
         assert ("blind" if view.blind else "open") in drawn, width
-    assert "6 of 30 done" in text(replace(header, session=session, jobs=""), 80)
+    assert "6 of 30 done" in text(header._replace(session=session, jobs=""), 80)
 
 
 def test_what_was_saved_before_is_saved_still(session: Session) -> None:
@@ -74,7 +83,7 @@ def test_what_was_saved_before_is_saved_still(session: Session) -> None:
 def test_the_name_of_what_was_saved_keeps_its_end(session: Session) -> None:
     header = Header(replace(session, view=View(blind=True)), "saved ✓ fail llmbar/Natural/068")
     for width in range(64, 90):
-        assert text(replace(header, pace=PACE), width).endswith(("68 ", "saved ✓ ")), width
+        assert text(header._replace(pace=PACE), width).endswith(("68 ", "saved ✓ ")), width
     assert text(header, 160).endswith("saved ✓ fail llmbar/Natural/068 ")
 
 

@@ -92,8 +92,8 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(frame.nothing_lines(rude_session, keymap, width), width)
         check(frame.tiny_lines(width), width)
         for page in ("", "Runs"):
-            header = frame.Header(rude_session, HOSTILE, "indexing 3%", Pace(120.0, 5), page)
-            check([frame.header_line(header, width)], width)
+            header = rude_session, HOSTILE, "indexing 3%", Pace(120.0, 5), page
+            check([frame.header_line(*header, width)], width)
         for most in (1, 3):
             shown = frame.status_lines(styled.inline(HOSTILE), "", most, width)
             check(shown, width)
