@@ -539,7 +539,6 @@ def reliability(page: CalibrationPage, *, blind: bool = False) -> Document:
 
 
 def diagram(fit: Fit, basis: str) -> Section:
-    """Return the diagram with a sentence that describes it."""
     text = Paragraph(_outside_text(fit.bins), Tone.STRONG)
     note = f"how often it is right by how sure it is, {basis}"
     return Section("Reliability", (ReliabilityDiagram(fit, basis), text), note)

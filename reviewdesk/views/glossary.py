@@ -215,7 +215,6 @@ def method_of(word: str) -> FigureMethod | None:
 
 
 def method_section(method: FigureMethod) -> Section:
-    """Return the description of how a figure is computed."""
     return Section("Method", (Facts.of(*method.rows, column=14),))
 
 

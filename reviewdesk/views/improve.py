@@ -126,7 +126,6 @@ def before_try(items: int, k: int, gain: float | None, *, asks: bool) -> Section
 
 
 def tried(found: TryVerdict) -> Document:
-    """Return the result of a try in one word."""
     return Document((Section("", (Paragraph(*_SAYS[found]),)),))
 
 

@@ -89,7 +89,6 @@ def _table(
 
 
 def bias(found: Sequence[BiasProbe]) -> Document:
-    """Return the unwanted associations of the panel's answers."""
     note = "from -1 to +1, through the draw"
     return Document((Section("What else goes with the score?", (bias_facts(found),), note),))
 

@@ -195,7 +195,6 @@ def first_line(text: str | None) -> str:
 
 
 def short_names(item: Item) -> dict[str, str]:
-    """Return the names of a verdict's jurors in short, by their ids."""
     return words.short_names(ballot.id for ballot in item.verdict.ballots)
 
 

@@ -62,7 +62,6 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
 
 
 def queue_head(*, blind: bool = False) -> str:
-    """Return the heading of the lines of ``queue_row``."""
     if blind:
         return f"{'label':9}  item  test"
     return f"{'label':9} {'panel':12} {'score':>5} {'agree':>6} {'band':6}  item  test  [flags]"
@@ -344,7 +343,6 @@ def turned(event: Event) -> str:
 
 
 def tag_list(tags: Iterable[object]) -> tuple[str | Text, ...]:
-    """Join tags with commas."""
     return joined([outside(tag, 80) for tag in tags])
 
 

@@ -77,7 +77,6 @@ _NO_KEYS: Mapping[str, str] = {}
 
 
 def verdict(item: Item, history: RerunHistory = _NOTHING) -> Document:
-    """Return the full description of a verdict."""
     name = outside(f"{item.run.name}:{item.verdict.id}", 500, Tone.STRONG)
     return Document(
         (Section("", (Paragraph(name), *summary(item))), *sections(item, history)),
@@ -368,7 +367,6 @@ def unfinished_text(found: RerunExtent) -> str:
 
 
 def result(item: Item, made: Rerun) -> Section:
-    """Return one re-run under the name of its verdict."""
     name = outside(f"{item.run.name}:{item.verdict.id}", 500, Tone.STRONG)
     return Section("", (Paragraph((name, "  asked again")), *rerun(item, made)))
 

@@ -65,7 +65,6 @@ def agreement(value: float | None) -> str:
 
 
 def label(truth: Truth) -> Text:
-    """Return a label as a reviewer reads it."""
     return Text(TRUTHS[truth], _TONES.get(truth, Tone.NOTE))
 
 
@@ -112,7 +111,6 @@ def _without_shared(column: Sequence[str]) -> list[str]:
 
 
 def basis(design: Design, n: int) -> str:
-    """Return the number and kind of the labels behind figures."""
     return f"{plural(n, 'label')}, {DESIGNS[design]}"
 
 
@@ -122,12 +120,10 @@ def labels(value: float) -> str:
 
 
 def count(value: int | None) -> str:
-    """Return a whole number with commas, or a dash if it is undefined."""
     return NONE if value is None else f"{value:,}"
 
 
 def plural(value: float, one: str, many: str = "") -> str:
-    """Return a count with its noun in singular or plural."""
     return f"{labels(value)} {one if value == 1 else many or one + 's'}"
 
 
@@ -165,7 +161,6 @@ def decision(value: Decision | None, none: str = NONE) -> Text:
 
 
 def decided(value: Decision | None) -> str:
-    """Return a decision as a word."""
     return "no decision" if value in {None, Decision.INCONCLUSIVE} else str(value)
 
 

@@ -44,7 +44,6 @@ _BIN = "bin=index n=weight count=n mean_confidence accuracy low high"
 
 
 def filed(page: FilePage) -> dict[str, Any]:
-    """Return the figures of a labels file."""
     return {
         **_calibration(page.calibration),
         **_fit(page.fit),
@@ -179,7 +178,6 @@ def over_runs(found: AgainstEarlier) -> dict[str, Any]:
 
 
 def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:
-    """Return the unwanted associations, each with its interval."""
     return {"bias": [shape(one, "probe n shown turned") | shape(one.found) for one in found]}
 
 
@@ -305,7 +303,6 @@ _PEOPLE = (
 
 
 def asked(found: RunAnswer) -> dict[str, Any]:
-    """Return a question with its answer."""
     return shape(
         found,
         "question=question.text figure=question.figure of=question.of op=question.op "
