@@ -31,10 +31,6 @@ _HIDDEN = (
     "Blind: what the panels said of items without a label is left out, and the interval with it."
 )
 _SAME = "An item is in both runs if input, response, reference and rubric are the same."
-_PAIRED = (
-    "The difference is paired: where the panels agree it is 0, labelled or not, so its interval is "
-    "narrower than those of the two rates."
-)
 UNPROVEN = 0.05
 """With a p-value of at least this, the split of the items is put down to chance."""
 _UNKNOWN = "Which panel is right more often is not known:"
@@ -143,11 +139,11 @@ def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
     if made.estimate is None:
         apart = plural(made.apart, "item") + " that only one panel passes"
         if not made.labelled:
-            return f"{_UNKNOWN} no label that counts for the draw is on the {apart}; {differ}."
+            return f"{_UNKNOWN} no label that counts is on the {apart}; {differ}."
         ends = f"{100 * made.low:.1f} and {100 * made.high:.1f} points"
         return (
-            f"{_UNKNOWN} in one group, no label that counts for the draw is on an item that only "
-            f"one panel passes. The difference lies between {ends}; {differ}."
+            f"{_UNKNOWN} one group of the queue lacks labels that count where the panels differ. "
+            f"The difference lies between {ends}; {differ}."
         )
     ahead = first if made.estimate > 0 else second
     points = f"{_points(found)} on {plural(found.labelled, 'common label')}; {differ}."
@@ -205,8 +201,6 @@ def _advice(found: PanelComparison) -> Iterator[Block]:
             "difference is exact.",
             Tone.NOTE,
         )
-    if found.labelled and made.apart:
-        yield Paragraph(_PAIRED, Tone.MUTED)
 
 
 def _right(found: PanelComparison, *, blind: bool) -> Section:
@@ -218,7 +212,7 @@ def _right(found: PanelComparison, *, blind: bool) -> Section:
         if not blind:
             cells += [words.number(run.rate.estimate), words.between(run.rate)]
         rows.append(cells)
-    heads = ("", "right", f"of {n}", "alone", *(() if blind else ("accuracy", "95%")))
+    heads = ("", "right", f"of {n}", "right alone", *(() if blind else ("accuracy", "95%")))
     blocks: list[Block] = [
         table(heads, rows, "The panels against the labels"),
         Facts.of(("both right", str(found.both_right)), ("both wrong", str(found.both_wrong))),
@@ -241,7 +235,7 @@ def _decisions(found: PanelComparison) -> Section:
         (words.decision(one, "none"), *(f"{_count(found, one, two):,}" for two in columns))
         for one in rows
     ]
-    heads = ("", *(f"{two.value if two else 'none'} there" for two in columns))
+    heads = ("", *(f"{words.decided(two) if two else 'none'} there" for two in columns))
     lost = _count(found, Decision.PASS, Decision.FAIL)
     won = _count(found, Decision.FAIL, Decision.PASS)
     first = _name(found.first)

@@ -123,7 +123,8 @@ def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ..
         steps.append(Paragraph("This run alone is too small to show it."))
     elif page.left and (few or not page.calibration.design.stands):
         rest = page.counts.verdicts > page.counts.labelled + page.left
-        text = f"Next: label {plural(page.left, 'more verdict')} in the order of the queue"
+        left = plural(page.left, "more verdict")
+        text = f"Next: label on in the order of the queue, at most {left}"
         more = ": the flagged ones and a random check. The others need no label"
         steps.append(Paragraph(f"{text}{more * rest}."))
     return tuple(steps)

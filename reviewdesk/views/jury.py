@@ -64,17 +64,21 @@ def decision(item: Item) -> tuple[Block, ...]:
     # The panel's answer has no colour until a person has given an answer.
     loud = _BIG.get(found.decision or Decision.ERROR, Tone.BIG_WARN)
     first: list[Words] = [Text(word, loud if item.row.decided else Tone.STRONG)]
-    score: tuple[str | Text, ...] = ()
-    if found.score is not None:
-        score = (Text(number(found.score), Tone.STRONG),)
+    score = [] if found.score is None else [Text(number(found.score), Tone.STRONG)]
     if policy.threshold is not None:
-        mine = " set by you" if "threshold" in item.verdict.set_by_you else ""
-        score += (Text(f" needs {policy.threshold:.2f}{mine}", Tone.MUTED),)
-    if found.rule.used is not None:
-        rule = found.rule.used.value.replace("_", " ") + " of the votes given" * found.of_votes
-        score += (Text(f" by {rule}", Tone.MUTED),)
-    first += [score] if score else []
-    first.append(vote_words(found))
+        mine = ", set by you" if "threshold" in item.verdict.set_by_you else ""
+        score.append(Text(f"needs {policy.threshold:.2f}{mine}", Tone.MUTED))
+    used = found.rule.used
+    rule = []
+    if used is not None:
+        given = " of the votes given" * found.of_votes
+        rule = [Text(f"by {used.value.replace('_', ' ')}{given}", Tone.MUTED)]
+    if used in {None, *_BY_SCORES}:
+        first += [joined((*score, *rule), " "), vote_words(found)]
+    else:
+        # A rule that counts votes may decide otherwise than the score would.
+        first.append(joined((vote_words(found), *rule)))
+        first += [joined((Text("score", Tone.MUTED), *score), " ")] if score else []
     if silent := silent_words(found.seats):
         first.append(Text(silent, Tone.WARN))
     return Flow(tuple(first)), Flow(tuple(_agreement(found)))
@@ -185,7 +189,7 @@ def strongest_dissent(item: Item, *, why: bool = True) -> list[Words]:
     ballot = against[0].ballot
     text = first_line(ballot.reason)
     told = why and bool(text)
-    said = (_quiet(': "'), outside(text, 400, Tone.MUTED), _quiet('"')) if told else ()
+    said = (_quiet(": "), outside(text, 400, Tone.MUTED)) if told else ()
     return [(_quiet("dissent "), outside(short_names(item)[ballot.id], 80, Tone.MUTED), *said)]
 
 

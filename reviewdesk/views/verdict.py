@@ -438,17 +438,16 @@ def _remarks(made: Rerun) -> Iterator[Fact]:
 
 def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> Table:
     """Return each juror before and after, with its new reason below if it was asked."""
-    heads = ("before", "after", "moved")
     columns = (
         Column("juror", tail=True, right=False),
-        *map(Column, heads),
-        Column("", right=False),
+        Column("before"),
+        Column("after"),
+        Column("moved", rank=1),
     )
     names = words.short_names(one.juror for one in found)
     rows = []
     for change in found:
         quiet = Tone.TEXT if change.asked else Tone.MUTED
-        mark = "≠ vote flipped" if change.flipped else "" if change.asked else "not asked"
         below: tuple[Quote, ...] = ()
         if change.asked and change.after is not None:
             body = made.body["jurors"][change.after.seat]
@@ -458,12 +457,11 @@ def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> Table:
         cells = (
             outside(names[change.juror], 200, quiet),
             Text(_ballot_text(change.before), Tone.MUTED),
-            Text(_ballot_text(change.after), quiet),
+            Text(_ballot_text(change.after) if change.asked else "not asked", quiet),
             Text(moved, quiet),
-            Text(mark, Tone.WARN if change.flipped else Tone.MUTED),
         )
         rows.append(Row(cells, Text("≠ " if change.flipped else "  ", quiet), below))
-    return Table(columns, tuple(rows), caption="Each juror before and after")
+    return Table(columns, tuple(rows), least=24, caption="Each juror before and after")
 
 
 def _ballot_text(cast: Ballot | None) -> str:

@@ -53,11 +53,11 @@ _TITLES = {
     Group.RULES: ("Rule", ""),
     Group.TRIMS: ("Trimmed mean", "  at each end"),
     Group.QUORUMS: ("Quorum", "  of the seats"),
-    Group.THRESHOLDS: ("Threshold", "  by the own rule"),
-    Group.JURORS: ("Juror left out", "  by own rule"),
+    Group.THRESHOLDS: ("Threshold", "  by the run's rule"),
+    Group.JURORS: ("Juror left out", "  by the run's rule"),
 }
 _LEGEND = (
-    "● the run's own; ▲ the most flips of its group.",
+    "● the run's own setting; where it flips some, the report decided these otherwise.",
     (
         "flips: passes that become fails or the reverse, against the decision as it stands; "
         "none: no decision; pass: passes / (passes + fails); n: labelled and decided."
@@ -96,27 +96,16 @@ def what_if(found: WhatIfTable) -> Document:
 def _standing(found: WhatIfTable) -> Section:
     basis = "no labels" if found.design is Design.NONE else f"labels: {words.DESIGNS[found.design]}"
     row = _row(found.standing, Group.STANDING.value, Text(""))
-    blocks: list[Block] = [_figures("", [row], "The run as it stands")]
-    flips = max((row.flipped for row in found.rows), default=0)
-    most = [row.variant.name for row in found.rows if row.flipped == flips]
-    more = f" (and {len(most) - 1} more)" if len(most) > 1 else ""
-    last: Words = "None of these policies turns a pass into a fail or a fail into a pass."
-    if flips:
-        turns = f"{more} turns the most decisions: {flips:,} of {found.standing.verdicts:,}."
-        last = (outside(most[0][:1].upper() + most[0][1:], 80), turns)
-    blocks.append(Paragraph(last, Tone.STRONG))
-    return Section("What if", tuple(blocks), f"{found.standing.verdicts:,} verdicts, {basis}")
+    blocks = (_figures("", [row], "The run as it stands"),)
+    return Section("What if", blocks, f"{found.standing.verdicts:,} verdicts, {basis}")
 
 
 def _group(
     title: str, note: str, rows: Sequence[Result], name: Callable[[Variant], str | Text]
 ) -> Section:
-    """Return the rows under a title; marks tell the run's own policy and the most flips."""
-    most = max(row.flipped for row in rows)
-    made = []
-    for row in rows:
-        mark = Text("▲ ", Tone.WARN) if most and row.flipped == most else Text("")
-        made.append(_row(row, name(row.variant), Text("● ", Tone.STRONG) if row.own else mark))
+    """Return the rows under a title, with a mark at the run's own policy."""
+    own = Text("● ", Tone.STRONG)
+    made = [_row(row, name(row.variant), own if row.own else Text("")) for row in rows]
     return Section("", (_figures((title, Text(note, Tone.MUTED)), made, title),))
 
 

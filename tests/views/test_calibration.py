@@ -401,8 +401,9 @@ def test_few_labels_stand_alone_with_the_progress(tmp_path: Path) -> None:
     )
     enough = document_text(calibration(run_page(tmp_path / "more", 60, ["right"] * 20)))
     assert "accuracy" in enough
-    assert (
-        "Next: label 22 more verdicts in the order of the queue: the flagged ones and a" in enough
+    # Thirty labels are enough; all that need one are more.
+    assert "in the order of the queue, at most 22 more verdicts: the flagged ones and" in " ".join(
+        enough.split()
     )
 
 

@@ -145,7 +145,7 @@ LABELS = [juror(name, None, label="MERGE" if name == "b" else "SPLIT") for name 
 HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "escalated": (
         {"jurors": SPLIT, "score": 0.72, "escalate_for_review": True},
-        f'pass 0.720, needs 0.70 · escalated, {WHY} · dissent c: "Starts too early."',
+        f"pass 0.720, needs 0.70 · escalated, {WHY} · dissent c: Starts too early.",
     ),
     # A flag that the reason names is not named twice.
     "escalated for a reason": (
@@ -157,7 +157,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
         },
         (
             "pass 0.720, needs 0.70 · escalated: agreement is low · split · "
-            'one vote decides · rules disagree · dissent c: "Starts too early."'
+            "one vote decides · rules disagree · dissent c: Starts too early."
         ),
     ),
     "not escalated": (
@@ -169,7 +169,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
         {"jurors": FIVE, "strategy": "trimmed_mean", "decision": "pass", "score": 0.583},
         (
             "pass 3 of 5 pass (0.583, needs 0.70) · dissent trimmed · one vote decides · "
-            'rules disagree · agreement low · dissent e: "[b]No[/] ␛[31m"'
+            "rules disagree · agreement low · dissent e: [b]No[/] ␛[31m"
         ),
     ),
     "without a score": (
@@ -195,7 +195,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "labels": (
         {"jurors": LABELS, "strategy": "majority"},
-        'no decision, label SPLIT · agreement low · dissent b: "b thinks so"',
+        "no decision, label SPLIT · agreement low · dissent b: b thinks so",
     ),
 }
 
@@ -210,18 +210,16 @@ def test_the_line_wraps_once_and_then_names_the_dissent_without_its_reason(tmp_p
     found = item(tmp_path, **HEADLINES["escalated"][0])
     start = "pass 0.720, needs 0.70 · escalated, one vote decides"
     more = "rules disagree · agreement low"
-    assert (
-        line(found, 79).replace("\n", " ") == f'{start} · {more} · dissent c: "Starts too early."'
-    )
+    assert line(found, 79).replace("\n", " ") == f"{start} · {more} · dissent c: Starts too early."
     # Where two lines do not hold all, what is flagged last goes, then the reason of the dissent.
     shown = line(found, 54).replace("\n", " ")
-    assert shown == f'{start} · rules disagree · dissent c: "Starts too early."'
+    assert shown == f"{start} · rules disagree · dissent c: Starts too early."
     assert line(found, 36).replace("\n", " ") == f"{start} · dissent c"
     # Names of jurors are as short as they can be told apart.
     jurors = [
         juror(f"{name}/CoT/x=1", score) for name, score in zip("abc", (0.9, 0.8, 0.1), strict=True)
     ]
-    assert 'dissent c: "c/CoT/x=1 thinks so"' in line(item(tmp_path / "b", jurors=jurors))
+    assert "dissent c: c/CoT/x=1 thinks so" in line(item(tmp_path / "b", jurors=jurors))
 
 
 def test_the_panels_answer_has_no_colour_before_a_label(tmp_path: Path) -> None:

@@ -84,13 +84,12 @@ def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int)
         # Scores may hide it on the axis, so the line below points at it.
         at = round(threshold * (room - 1))
         text = f"threshold {threshold:g}"
-        fits = at + 4 + len(text) <= width
-        lead = " " * (at + 2 if fits else max(0, at + 1 - len(text)))
-        below = [("▲ ", Tone.STRONG), (text, Tone.MUTED)]
-        behind = [(f"{text} ", Tone.MUTED), ("▲", Tone.STRONG)]
-        lines.append(cut(line(lead, *(below if fits else behind)), width))
+        below = f"{' ' * (at + 2)}▲ {text}"
+        behind = f"{text} ▲".rjust(at + 3)
+        shown = below if len(below) <= width else behind
+        lines.append(cut(line((shown, Tone.MUTED)), width))
     legend = "● counted  ○ trimmed  ◆ trimmed dissent  2..9 together"
-    return [*lines, cut(line((f"  {legend}", Tone.MUTED)), width)]
+    return [*lines, *paragraph(legend, width, Tone.MUTED, indent=2)]
 
 
 _BINS = 10
@@ -390,9 +389,11 @@ def _folded(row: Content, width: int) -> Lines:
     """Fold a row that is too wide, so that the end of its last cell goes below."""
     below: Lines = []
     while row.cell_length > width and (at := row.plain.rfind(" · ")) > 0:
-        below.insert(0, line("    ") + row[at + 1 :])
+        below.insert(0, row[at + 1 :])
         row = row[:at]
-    return [part.rstrip() for whole in (row, *below) for part in paragraph(whole, width)]
+    found, *rest = paragraph(row, width)
+    below[:0] = [Content(" ").join(rest)] if rest else []
+    return [found.rstrip(), *(part for one in below for part in paragraph(one, width, indent=4))]
 
 
 def _row(

@@ -271,7 +271,7 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
         if (text := texts.get(key)) is not None:
             paired = together and key in RESPONSES
             room = half if paired else width
-            rows, end, said = _read(text, room)
+            rows, end, said = _read(text.rstrip() if key == "rubric" else text, room)
             if key == "rubric":
                 # The question is seen first: nothing else above the response is as strong.
                 rows = [(one.stylize_before(Tone.STRONG.value), at, n) for one, at, n in rows]

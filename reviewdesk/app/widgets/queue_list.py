@@ -70,8 +70,9 @@ UNSAVED = "~"
 SPELLED = 56
 """The least width of a line that shows the agreement."""
 _NAMES = 25
+_ID = 6
 _TITLE = 12
-"""The cells of ids in one column, and the least cells of the title of a test."""
+"""The cells of ids in one column, their least, and the least cells of the title of a test."""
 _FLAG = 12
 _FLAGS = 44
 """The least and the most cells of the flags."""
@@ -107,12 +108,12 @@ def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
 @lru_cache(512)
 def queue_line(
     row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False,
-    common: str = "", longest: int = _NAMES,
+    common: str = "", longest: int = _NAMES, most: int = 2 * _FLAG,
 ) -> Content:  # fmt: skip
     """Return a verdict's line; a blind session shows only id, test and label.
 
     An id that is cut loses the start that it has in ``common`` with the others first; ``longest``
-    is the width of the longest id.
+    and ``most`` are the widths of the longest id and of the most flags in short.
     """
     mark, ink = label_mark(row)
     # What others wrote may give away what they think of the item.
@@ -126,7 +127,7 @@ def queue_line(
     name = Tone.STRONG if current else Tone.TEXT
     more = _names(row, width - 6, name, common)
     if not blind:
-        more = _facts(row, width, name, common, longest)
+        more = _facts(row, width, name, common, longest, most)
     return cut(line(*pieces, *more), width)
 
 
@@ -137,7 +138,17 @@ def _id(row: QueueRow, width: int, common: str) -> str:
     return clip_middle(name, width)
 
 
-def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> list[Piece]:
+def _untold(row: QueueRow) -> Flag:
+    """Return the flags that decision and band do not tell; two of them tell that votes differ."""
+    said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
+    said |= Flag.DERIVED_LOW if row.agrees[1] == "low" else Flag(0)
+    said |= Flag.SPLIT if row.flags & (Flag.TRIMMED_DISSENT | Flag.PIVOTAL) else Flag(0)
+    return row.flags & ~said
+
+
+def _facts(
+    row: QueueRow, width: int, name: str, common: str, longest: int, most: int
+) -> list[Piece]:
     """Return decision, id, agreement, flags and test; a narrow line tells low agreement alone."""
     word, ink, _ = DECISIONS[row.decision]
     wide = width >= SPELLED
@@ -151,16 +162,13 @@ def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> l
         tone = Tone.MUTED if band is None else _BANDS[band]
         agreement = [(f"{figure:>5}", Tone.TEXT), (f" {band or '':<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1
-    if common and longest > room - (_FLAG if wide else 2 * _FLAG):
+    if common and longest > room - (_FLAG if wide else most):
         longest += 1 - cells(common)
-    flags = min(_FLAGS, max(_FLAG, room - (min(longest, _NAMES) if wide else longest)))
-    column = min(longest, room - flags)
+    names = min(_NAMES, room - _FLAG) if wide else room - min(_FLAG, most)
+    column = min(longest, max(_ID, room - _FLAGS, names))
+    flags = max(4, min(_FLAGS, room - column))
     title = room - flags - column - 2
-    # The decision or the band may show a flag; two flags show that votes differ.
-    said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
-    said |= Flag.DERIVED_LOW if low else Flag(0)
-    said |= Flag.SPLIT if row.flags & (Flag.TRIMMED_DISSENT | Flag.PIVOTAL) else Flag(0)
-    shown = flag_names(row.flags & ~said, flags, spelled=wide)
+    shown = flag_names(_untold(row), flags, spelled=wide)
     loud = Tone.WARN if row.flags & LOUD else Tone.MUTED
     if longest > column and not (wide or low or shown):
         column = room
@@ -168,10 +176,10 @@ def _facts(row: QueueRow, width: int, name: str, common: str, longest: int) -> l
         (pad(word, 6), ink),
         (pad(_id(row, column, common), column + 1), name),
         *agreement,
-        (f"{shown:{flags}}", loud),
+        (shown, loud),
     ]
     if title >= _TITLE and _says_more(row):
-        found.append((f"  {clip(inline(row.test), title)}", Tone.MUTED))
+        found.append((f"{'':{flags + 2 - len(shown)}}{clip(inline(row.test), title)}", Tone.MUTED))
     return found
 
 
@@ -276,7 +284,8 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._failed = False
         self._common = ""
         self._longest = 0
-        """The start that the first ids have in common, and the width of the longest one so far."""
+        self._most = 0
+        """The start that the first ids share, and the widths of the longest id and flags so far."""
 
     def fill(self, keys: "array[int]", *, blind: bool) -> None:
         if keys is self._keys and blind is self._blind:
@@ -353,9 +362,12 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
                 shared = commonprefix([inline(row.id) for row in page])  # noqa: RUF071  (no paths)
                 self._common = shared[: len(shared) - len(_PARTS.split(shared)[-1])]
             self._pages[number] = page
-            longest = max((cells(inline(row.id)) for row in page), default=0)
-            if longest > self._longest:
+            longest = max([self._longest, *(cells(inline(row.id)) for row in page)])
+            flags = (flag_names(_untold(row), 99, spelled=False) for row in page)
+            most = max([self._most, *map(len, flags)])
+            if (longest, most) != (self._longest, self._most):
                 self._longest = longest
+                self._most = most
                 self.refresh()
         place = index - number * PAGE
         return page[place] if place < len(page) else None
@@ -376,7 +388,7 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
                 under += Style(reverse=True)
         content = queue_line(
             row, room, current=current, blind=self._blind, chosen=row.key in self._chosen,
-            common=self._common, longest=self._longest,
+            common=self._common, longest=self._longest, most=self._most,
         )  # fmt: skip
         # More rows are fetched than are on screen; what was not drawn was not seen.
         self._drawn([row.key])

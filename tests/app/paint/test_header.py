@@ -126,6 +126,27 @@ def test_an_id_is_whole_wherever_it_fits_and_else_keeps_both_ends() -> None:
     assert line.endswith("…refund-after-thirty-days")
 
 
+def in_list(flags: Flag, width: int, most: int, band: Band | None = Band.LOW) -> str:
+    """The line in a list of ids of 20 cells whose flags in short take at most ``most``."""
+    row = replace(ROW, id="suite/billing/refund", flags=flags, band=band)
+    return queue_line(
+        row, width, current=False, blind=False, common="suite/billing/", longest=20, most=most
+    ).plain
+
+
+def test_an_id_in_the_open_gives_cells_only_to_flags_that_there_are() -> None:
+    # 6 cells before the decision, 6 for it, 4 for low agreement, 20 and 1 for the id are 37, and
+    # 3 for "esc", or 9 for two words; without the start that ids share, an id has 7.
+    two = Flag.ESCALATED | Flag.TRIMMED_DISSENT
+    assert in_list(Flag.ESCALATED, 37 + 3, 3).endswith("suite/billing/refund low esc")
+    assert in_list(two, 37 + 8, 9).endswith("fail  …refund low esc trim!")
+    assert in_list(two, 37 + 9, 9).endswith("suite/billing/refund low esc trim!")
+    # However narrow, an id keeps enough to tell it from others, and no line ends in a lone sign.
+    for width in range(24, 56):
+        assert len(in_list(two, width, 9).split("low")[0].split()[-1]) >= 6
+        assert not in_list(Flag(0), width, 9, None).rstrip().endswith(" …")
+
+
 def test_the_title_gives_way_first() -> None:
     # 38 cells, two between, and at least 12 for the title.
     assert "a long title" in shown(ROW, 6 + 38 + 2 + 12)

@@ -70,6 +70,16 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
+def squeezed_rows(text: str) -> str:
+    return "\n".join(map(squeezed, text.splitlines()))
+
+
+async def test_a_juror_that_was_not_asked_has_no_second_answer(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path, wish=RerunRequest(RerunScope.JUROR, "judge-0"))
+    assert "judge-2 fail 0.300 not asked" in squeezed(text_of(desk, run))
+
+
 async def test_the_section_tells_both_verdicts_and_every_juror(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     assert text_of(desk, run) == ""
@@ -80,11 +90,15 @@ async def test_the_section_tells_both_verdicts_and_every_juror(tmp_path: Path) -
     assert "decision pass → fail ≠ FLIPPED score 0.667 → 0.200" in text
     assert "as committed before the first request" in text
     # From 0.9 to 0.2, and from 0.3 to 0.2, where the vote was a fail already.
-    assert "≠ judge-0 pass 0.900 fail 0.200 -0.700 ≠ vote flipped" in text
+    assert "≠ judge-0 pass 0.900 fail 0.200 -0.700" in text
     assert "judge-2 fail 0.300 fail 0.200 -0.100" in text
     assert "judge-0 1 of 1, 100% 1 of 1, 100%" in text
     assert "judge-2 0 of 1, 0% 0 of 1, 0%" in text
     assert "against the label" not in text
+    # In a narrow pane no name or figure is cut.
+    narrow = text_of(desk, run, 40)
+    assert "≠ judge-0 pass 0.900 fail 0.200 -0.700\n" in squeezed_rows(narrow)
+    assert "…" not in narrow
     # The new reason stands under each juror that was asked.
     assert text.count("it is") == text.count("[31mwrong") == 3
     desk.label(item_of(desk, run).row.key, Truth.FAIL)
