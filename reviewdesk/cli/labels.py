@@ -36,7 +36,7 @@ from reviewdesk.domain.labels.sampling import SOURCES
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ExitCode, UsageError
-from reviewdesk.views.words import DESIGNS
+from reviewdesk.views.words import DESIGNS, plural
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -174,7 +174,7 @@ def export(
             files.write(desk, output, [text], force=force)
     for warning in found.warnings:
         say(f"warning: {warning}")
-    say(f"{rows} rows, confidence: {found.source}{end}")
+    say(f"{plural(rows, 'row')}, confidence: {found.source}{end}")
 
 
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")

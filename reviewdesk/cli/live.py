@@ -321,8 +321,10 @@ def _put_plain(found: BatchSummary) -> None:
             f"  calls saved: {found.spared} of {every} ({found.saved:.1%}); "
             "no answer of a juror that was not asked could have turned a decision"
         )
+    said = {"inconclusive": "no decision", "no_decision": "nobody voted"}
     for name, value in figures.items():
-        put(f"  {name.replace('_', ' ')}: {value}")
+        if value:
+            put(f"  {said.get(name, name.replace('_', ' '))}: {value}")
     for text in section_text(Section("", turnout(found.turnouts))).splitlines():
         put(f"  {text}")
 

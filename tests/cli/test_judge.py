@@ -191,6 +191,10 @@ async def test_lost_ballots_set_exit_codes(cli: Cli, room: Room, allowed: str, c
     assert "  juror j0: 3 answered" in done.out.splitlines()
     assert "  juror j1: 0 answered, 3 failed (3 no object)" in done.out.splitlines()
     assert "  no object: the reply contains no JSON object" in done.out.splitlines()
+    # What did not happen has no line, and no decision has one name.
+    assert "  passed: 3" in done.out.splitlines()
+    assert not [line for line in done.out.splitlines() if line.endswith(": 0")]
+    assert "inconclusive" not in done.out
     assert ("3 of 15 ballots are lost" in done.lines[-1]) is (code == 1)
     assert (f"--max-failed allows {allowed.removesuffix('%')}" in done.lines[-1]) is (code == 1)
     assert len(room.verdicts()) == 3

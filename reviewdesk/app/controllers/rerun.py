@@ -47,7 +47,7 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.panel import consent
 from reviewdesk.views.verdict import asked, unfinished_text
-from reviewdesk.views.words import money, plural
+from reviewdesk.views.words import decided, money, plural
 
 
 def open_dialog(core: Core) -> None:
@@ -163,7 +163,7 @@ def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool)
     if blind or done is None:
         return f"{name}: asked again: {count}"
     word = " FLIPPED" if panels.flipped(done.before, done.after) else ""
-    was, now = (one.value if one else "no decision" for one in (done.before, done.after))
+    was, now = map(decided, (done.before, done.after))
     return f"{name}: asked again: {count}; {was} → {now}{word}"
 
 

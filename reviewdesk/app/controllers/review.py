@@ -299,7 +299,7 @@ def _export(core: Core, argument: str) -> None:
         kind = "full" if full else _LABEL_KINDS[path.suffix]
         text, exported = files.export(core.desk, session.run, kind)
         files.write(core.desk, path, [text], force=taken)
-        told = f"{len(exported.rows)} rows written to {path}"
+        told = f"{plural(len(exported.rows), 'row')} written to {path}"
         core.say(" · ".join([told, *exported.warnings]), Tone.NOTE)
 
     if taken:

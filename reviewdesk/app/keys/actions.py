@@ -164,7 +164,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "Scroll the text, or move in the list": ("down", "up"),
     "Half a page, a page": ("half.down", "half.up", "page.down", "page.up"),
     "To the first line, the last": ("first", "last"),
-    "To the next text or juror, or the one before": ("part.next", "part.previous"),
+    "To the next text, juror or word found, or back": ("part.next", "part.previous"),
     "One level deeper or back: queue, item, jury": ("deeper", "shallower", "leave"),
     "Give the keys to queue, jury or item": ("pane.next", "pane.previous"),
     "Narrower, wider, default widths, zoom": (

@@ -243,10 +243,10 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
     @property
     def stops(self) -> list[int]:
         inks = [{span.style for span in content.spans} for content in self._lines]
-        return [at for at, styles in enumerate(inks) if styles & {Tone.HEAD, STOP}]
+        return [at for at, styles in enumerate(inks) if styles & {Tone.HEAD, Tone.FOUND, STOP}]
 
     def jump(self, by: int) -> None:
-        """Scroll to the next section's title, or for a negative ``by`` to the one before."""
+        """Scroll to the next title or word found, or for a negative ``by`` to the one before."""
         top = round(self.scroll_offset.y)
         if by > 0:
             self.go(next((at for at in self.stops if at > top), top))
@@ -395,7 +395,7 @@ class ItemPane(Pane):
 
     @property
     def stops(self) -> list[int]:
-        return sorted({one.head for one in self.layout_of_item.parts})
+        return sorted({*super().stops, *(one.head for one in self.layout_of_item.parts)})
 
     def on_resize(self) -> None:
         """Fold the texts to the new size, and keep the same passage at the top."""

@@ -252,7 +252,7 @@ def outcome(item: Item, made: Rerun) -> RerunResult:
         if made.stopped and (one.get("error") or {}).get("type") == "stopped"
     )
     decided = " → ".join(
-        one.decision.value if one.decision else "no decision"
+        "no decision" if one.decision in {None, Decision.INCONCLUSIVE} else str(one.decision)
         for one in (item.assessment, made.assessment)
     )
     return RerunResult(len(asked), len(asked - missing), len(failed), made.stopped, decided)

@@ -77,6 +77,14 @@ def test_a_command_compares_with_the_newest_run_of_the_same_items(review: Review
     assert review.dialogs == []
 
 
+def test_a_comparison_calls_a_missing_decision_by_one_name(review: Review) -> None:
+    other(review.desk, [{**verdict(1), "decision": "inconclusive"}, verdict(2)], "open")
+    review.command("compare open")
+    drawn = " ".join(" ".join(one.plain for one in document_lines(shown(review), 100)).split())
+    assert "pass there no decision there" in drawn
+    assert "inconclusive" not in drawn
+
+
 def test_a_blind_session_compares_the_labelled_items_alone(blind: Review) -> None:
     second_run(blind.desk)
     blind.press("label.pass", "label.fail")

@@ -102,6 +102,20 @@ async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
         assert stage.cells()[2:-4] == left
 
 
+async def test_keys_jump_between_the_words_found_in_a_long_text(tmp_path: Path) -> None:
+    rows = [f"needle {at}" if at in {60, 90, 120} else f"hay {at}" for at in range(200)]
+    async with showing(tmp_path, verdict(1, output="\n".join(rows)), **FILE) as stage:
+        await stage.press("slash")
+        await stage.write("needle")
+        await stage.press("enter")
+        assert "needle 60" in stage.drawn()
+        tops = []
+        for key in ("right_parenthesis",) * 3 + ("left_parenthesis",):
+            await stage.press(key)
+            tops.append(" ".join(stage.cells()[2].split()[:2]))
+        assert tops == ["needle 60", "needle 90", "needle 120", "needle 90"]
+
+
 async def test_keys_jump_between_the_texts_and_unfold_them(tmp_path: Path) -> None:
     long = verdict(1, output=LONG, input=LONG.replace("line", "ask"), reference="right")
     async with showing(tmp_path, long, **FILE) as stage:
