@@ -143,6 +143,8 @@ class Status(StrEnum):
 _NOT_FAILED = frozenset({Status.OK, Status.ABSTAINED, Status.UNKNOWN, Status.NOT_ASKED})
 _STATUS_WORDS = {
     Status.OK: "answered",
+    Status.PARSE_FAIL: "failed: unreadable",
+    Status.MISSING_KEY: "failed: no API key",
     Status.ABSTAINED: "abstained",
     Status.UNKNOWN: "answer not understood",
     Status.NOT_ASKED: "not asked",

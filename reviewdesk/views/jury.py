@@ -167,7 +167,7 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     given = given or (() if item.verdict.escalate else found.escalation)
     why = [_ASIDE.sub("", reason) for reason in given if Flag.ESCALATED in reasons]
     told = re.sub("agreement is low|low agreement", "agreement low", " ".join(why))
-    shown: list[Text] = [outside(reason, 40, Tone.MUTED) for reason in why]
+    shown: list[Text] = [outside(reason, 80, Tone.MUTED) for reason in why]
     shown += [_quiet(name) for name in names if name.removeprefix("votes ") not in told]
     named = named or found.decision is Decision.INCONCLUSIVE
     if Flag.NO_VERDICT in reasons and not named:

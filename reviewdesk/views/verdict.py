@@ -270,10 +270,10 @@ def offer(item: Item, key: str) -> tuple[Block, ...]:
     """Return the offer to ask an incomplete panel again; ``key`` is the key to press."""
     if not key or not item.assessment.degraded:
         return ()
-    gone = item.verdict.missing
+    gone = juries.in_short(item, ", ".join(item.verdict.missing))
     who: Words = "asks the panel again"
     if gone:
-        who = ("asks the missing jurors again: ", outside(", ".join(gone), 200))
+        who = ("asks the missing jurors again: ", outside(gone, 200))
     return (Paragraph(who, Tone.NOTE, Text(f"{key} ", Tone.KEY), len(key) + 1),)
 
 
@@ -468,7 +468,7 @@ def _ballot_text(cast: Ballot | None) -> str:
     if cast is None:
         return "not seated"
     if not cast.usable:
-        return cast.status.value if cast.status.failed else cast.status.words
+        return cast.status.words.removeprefix("failed: ")
     return f"{words.VOTES[cast.vote]} {number(cast.score)}"
 
 

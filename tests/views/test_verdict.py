@@ -93,6 +93,25 @@ def test_the_state_of_a_juror_goes_below_where_room_is_short(tmp_path: Path) -> 
     assert max(map(len, lines)) <= 40
 
 
+def test_a_juror_that_could_not_be_read_is_told_in_words_and_by_its_short_name(
+    tmp_path: Path,
+) -> None:
+    lost = {"id": "jury/c", "score": None, "status": "parse_fail"}
+    jurors = [juror("jury/a", 0.9), juror("jury/b", 0.8), lost]
+    text = words(document_text(jury(item(tmp_path, jurors=jurors), keys={"rerun": "R"})))
+    assert "R asks the missing jurors again: c JURORS" in text
+    assert "failed: unreadable" in text
+
+
+def test_a_rule_that_counts_votes_comes_before_a_score_that_says_otherwise(tmp_path: Path) -> None:
+    votes = [juror(name, score) for name, score in zip("abc", (0.9, 0.8, 0.1), strict=True)]
+    made: dict[str, Any] = {"jurors": votes, "score": 0.6, "threshold": 0.7, "decision": "pass"}
+    text = words(document_text(jury(item(tmp_path, **made, strategy="majority"))))
+    assert text.startswith("PASS 2 of 3 votes pass, by majority score 0.600 needs 0.70 agreement")
+    other = words(document_text(jury(item(tmp_path / "b", **made, strategy="median"))))
+    assert other.startswith("PASS 0.600 needs 0.70 by median 2 of 3 votes pass agreement")
+
+
 def test_a_comparison_marks_what_differs(tmp_path: Path) -> None:
     one = item(tmp_path / "a")
     other = item(tmp_path / "b", scores=(0.9, 0.8, 0.9))

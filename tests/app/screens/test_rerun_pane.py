@@ -131,7 +131,7 @@ async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
     text = squeezed(text_of(desk, run))
     assert "few jurors 2 of 3 jurors answered" in text
     assert "fallback median in the place of weighted average" in text
-    assert "fail 0.300 parse_fail" in text
+    assert "fail 0.300 unreadable" in text
 
 
 async def test_an_error_stands_under_its_juror_and_reasons_are_cut_at_first(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_an_error_stands_under_its_juror_and_reasons_are_cut_at_first(tmp_
     for whole, second in ((True, 2), (False, 0)):
         sections = views.reruns(item, found, whole=whole)
         lines = [line.plain.strip() for line in document_lines(Document(sections), 79)]
-        (failed,) = (at for at, line in enumerate(lines) if "parse_fail" in line)
+        (failed,) = (at for at, line in enumerate(lines) if "unreadable" in line)
         assert "JSON" in lines[failed + 1]
         assert sum("first line" in line for line in lines) == 2
         assert sum("second line" in line for line in lines) == second
