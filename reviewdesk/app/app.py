@@ -409,6 +409,7 @@ class ReviewApp(App[None], inherit_bindings=False):
             return
         controller = self.controller
         controller.asking = self.asking
+        controller.late = self.lateness
         event(*given)
         self._bring(controller.where)
         for request in controller.take():

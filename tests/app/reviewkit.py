@@ -167,7 +167,7 @@ class Review:
     def reason(self, key: str, wait: float = 0.2) -> None:
         """Press a key of the line of reasons."""
         self.clock.wait(wait)
-        press_reason(self.controller, key, 0.0)
+        press_reason(self.controller, key)
         self.after()
 
     def choose(self, action: str) -> None:

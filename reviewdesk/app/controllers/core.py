@@ -81,6 +81,7 @@ class Core:
     start = fetches = seek = 0
     """They grow with every demand to show other texts, fetch the queue's rows, scroll to a hit."""
     late = 0.0
+    """The seconds from the newest key press until it was handled."""
     asking = False
     """Whether a dialog is open."""
     own_tags: dict[str, None] | None = None

@@ -204,7 +204,7 @@ def open_reasons(core: Core, item: Item | None) -> None:
     core.reasons = ReasonsLine(item.row.key, item.verdict.id, tuple(offered), tuple(item.tags))
 
 
-def press_reason(core: Core, key: str, late: float) -> None:
+def press_reason(core: Core, key: str) -> None:
     line = core.reasons
     if line is None or core.asking:
         return
@@ -217,7 +217,7 @@ def press_reason(core: Core, key: str, late: float) -> None:
         core.guard.interrupt()
     elif int(key) <= len(line.offered):
         tag = line.offered[int(key) - 1]
-        now = core.clock() - late
+        now = core.clock() - core.late
         # A held key must not give a tag and take it away many times a second.
         held = now - core.tagged.get(tag, float("-inf")) < core.guard.interval
         core.tagged[tag] = now

@@ -408,15 +408,14 @@ class ReviewController(Core):
 
     # in: keys and commands
 
-    def handle(self, name: str, late: float = 0.0) -> None:
-        """Carry out an action for a key that was handled ``late`` seconds after it was pressed.
+    def handle(self, name: str) -> None:
+        """Carry out an action for a key.
 
         Nothing happens while a dialog is open: a key typed before it appeared was not meant for
         the screen below.
         """
         if self.asking or (self.panes.tiny and name not in _WHEN_TINY):
             return
-        self.late = late
         self.review.claims.pressed = True
         self.safely(self._do, name)
 

@@ -282,7 +282,6 @@ class PageDialog(Dialog[Any]):
     def _do(self, act: Act) -> None:
         """Act on the highlighted line; close with the result unless it is ``None``."""
         front: Any = self.app
-        front.controller.late = front.lateness
         found: list[object] = []
         at = self.query_one(OptionList).highlighted or 0
         front.act(lambda: found.append(act(at)))

@@ -44,7 +44,6 @@ class Front(Protocol):
 
     controller: ReviewController
     keymap: Keymap
-    lateness: float
     rest: float
     """Seconds without another item after which the texts are drawn while a key is held."""
 
@@ -69,9 +68,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     DEFAULT_CSS = """
     DeskScreen { layout: vertical; background: $background; color: $foreground; }
     DeskScreen #header { background: $desk-bar; }
-    DeskScreen #asking, DeskScreen #reasons { height: 0; }
-    DeskScreen #status { background: $background; }
-    DeskScreen #strip { background: $desk-bar; }
+    DeskScreen #asking, DeskScreen #reasons { height: auto; max-height: 4; }
+    DeskScreen #status { height: auto; background: $background; }
+    DeskScreen #strip { height: auto; background: $desk-bar; }
     DeskScreen #footer { background: $desk-bar; }
     DeskScreen #tiny { height: 1fr; display: none; }
     DeskScreen #body { height: 1fr; }
@@ -149,16 +148,12 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         jobs = controller.jobs
         header = controller.session, controller.saved, jobs.text, controller.figures.pace, page
         self.bar("header").paint(partial(one_line, header_line, *header))
-        asking = self.bar("asking")
-        asking.styles.height = int(jobs.of_many is not None)
-        asking.paint(partial(asking_lines, jobs.of_many))
+        self.bar("asking").paint(partial(asking_lines, jobs.of_many))
         # An error says what was found and what to do, which takes more than a short line.
         notice = controller.notice
         rows = ERROR_LINES if notice.tone is Tone.FAIL else 1
-        painter = partial(status_lines, inline(notice.text, 1000), notice.tone, rows)
-        status = self.bar("status")
-        status.styles.height = len(painter(panes.width)) if rows > 1 else 1
-        status.paint(painter)
+        text = inline(notice.text, 1000)
+        self.bar("status").paint(partial(status_lines, text, notice.tone, rows))
         keys = self.front.keymap.first
         self.bar("footer").paint(partial(one_line, footer_line, controller.hints, keys))
 
@@ -175,7 +170,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def action_do(self, name: str) -> None:
         if self.ready:
-            self.front.act(self.front.controller.handle, name, self.front.lateness)
+            self.front.act(self.front.controller.handle, name)
 
 
 FRAME = 5
@@ -195,7 +190,7 @@ class ReviewScreen(DeskScreen):
     DEFAULT_CSS = """
     ReviewScreen > #body { layout: horizontal; }
     Container > Bar { background: $desk-bar; }
-    Container > #criteria { height: 0; }
+    Container > #criteria { height: auto; max-height: 4; }
     Container > Pane, Container > QueueList { height: 1fr; background: $background; }
     """
 
@@ -311,19 +306,10 @@ class ReviewScreen(DeskScreen):
             self.bar(f"{name}-title").paint(title)
         criteria = controller.criteria
         asks = session.item.verdict.body.get("rubric") if session.item and criteria else None
-        below = {
-            "criteria": partial(criteria_lines, criteria, asks or ""),
-            "reasons": partial(reasons_lines, controller.reasons),
-        }
-        widths = {"criteria": panes.width if panes.alone else panes.columns["item"]}
-        for name, painter in below.items():
-            bar = self.bar(name)
-            bar.styles.height = min(4, len(painter(widths.get(name, panes.width))))
-            bar.paint(painter)
-        strip = self.bar("strip")
+        self.bar("criteria").paint(partial(criteria_lines, criteria, asks or ""))
+        self.bar("reasons").paint(partial(reasons_lines, controller.reasons))
         key = self.front.keymap.first("blocker")
-        strip.paint(partial(strip_lines, session, controller.figures, key))
-        strip.styles.height = 1 + bool(blockers(session, controller.figures))
+        self.bar("strip").paint(partial(strip_lines, session, controller.figures, key))
 
     def _arrange(self, panes: Panes) -> None:
         """Show the panes that are in view, and give the keys to the current one."""
@@ -390,7 +376,7 @@ class ReviewScreen(DeskScreen):
         controller = self.front.controller
         if controller.reasons is None or key not in REASON_KEYS:
             return super().press(key)
-        self.front.act(controller.safely, press_reason, controller, key, self.front.lateness)
+        self.front.act(controller.safely, press_reason, controller, key)
         return True
 
     def on_screen_resume(self) -> None:

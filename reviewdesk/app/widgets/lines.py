@@ -120,17 +120,17 @@ class Bar(Drawn):
         """Draw the lines of another painter; a ``partial`` on equal facts is the same painter."""
         same = _same(self._painter, painter)
         self._painter = painter
-        if same or self._width < 0:
+        if same:
             return
         # Contents with the same text are equal, whatever their inks.
-        each = (self._lines, painter(self._width))
+        each = (self._lines, painter(self._width) if self._width > 0 else [])
         before, now = ([(one, one.spans) for one in lines] for lines in each)
-        if before != now:
-            self.redraw()
+        if self._width < 0 or before != now:
+            self.redraw(grows=self._width < 0 or len(before) != len(now))
 
-    def redraw(self) -> None:
+    def redraw(self, *, grows: bool = True) -> None:
         self._width = -1
-        self.refresh(layout=self.styles.is_auto_height)
+        self.refresh(layout=grows and self.styles.is_auto_height)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport

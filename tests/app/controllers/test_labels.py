@@ -83,10 +83,12 @@ def test_no_key_counts_before_the_item_has_been_drawn(tmp_path: Path) -> None:
 def test_a_key_is_judged_by_when_it_was_pressed(review: Review) -> None:
     review.clock.wait(1)
     # Handled a second after it was pressed, which was before the item came on screen.
-    review.controller.handle("label.pass", late=1.1)
+    review.controller.late = 1.1
+    review.controller.handle("label.pass")
     assert not any(review.labels)
     review.clock.wait(1)
-    review.controller.handle("label.fail", late=0.5)
+    review.controller.late = 0.5
+    review.controller.handle("label.fail")
     assert sum(label is not None for label in review.labels) == 1
 
 
