@@ -1,7 +1,7 @@
 """The only way for text from outside onto the screen, and the shapes that painters build."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import TypeAlias
@@ -28,6 +28,7 @@ def single(text: str) -> bool:
 
 Cut = tuple[int, int]
 """Start and end of a piece of a text, in characters."""
+_WORD = re.compile("[^ ]+")
 
 
 def fitting(text: str, width: int) -> int:
@@ -59,79 +60,56 @@ def cuts(text: str, first: int, rest: int) -> list[Cut]:
 
     The spaces at a break are left out. A grapheme that is wider than the room stands alone.
     """
-    if single(text):
-        return [(0, len(text))] if len(text) <= first else _single_cuts(text, first, rest)
-    if len(text) <= first and cell_len(text) <= first:
+    if len(text) <= first and cells(text) <= first:
         return [(0, len(text))]
-    return _any_cuts(text, first, rest)
-
-
-def _skip_spaces(text: str, start: int) -> int:
-    while start < len(text) and text[start] == " ":
-        start += 1
-    return start
-
-
-def _single_cuts(text: str, first: int, rest: int) -> list[Cut]:
     found: list[Cut] = []
-    start = 0
+    start = end = used = 0
     room = first
-    while len(text) - start > room:
-        end = start + room
-        lead = _skip_spaces(text, start)
-        if lead >= end:
-            start = lead
-            continue
-        stop = max(text.rfind(" ", lead, end + 1), 0) or end
-        after = _skip_spaces(text, stop)
-        while text[stop - 1] == " ":
-            stop -= 1
-        found.append((start, stop))
-        start = after
-        room = rest
-    if start < len(text) or not found:
-        found.append((start, len(text)))
-    return found
-
-
-def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
-    """Cut a text in any script in one pass, which remembers the last place to break."""
-    found: list[Cut] = []
-    start = total = base = 0
-    room = first
-    before = ""
-    place: tuple[int, int, int] | None = None
-    """Where a piece may end, where the next one then begins, and the cells up to there."""
-    solid = False
-    for at, end, size in split_graphemes(text)[0]:
-        char = text[at]
-        if char == " ":
-            if solid:
-                # A piece ends before the first of several spaces, the next begins after the last.
-                place = (place[0] if place and place[1] == at else at, end, total + 1)
-        else:
-            if solid and before != " " and (_ideograph(before) or _ideograph(char)):
-                place = (at, at, total)
-            while solid and total + size - base > room:
-                stop, after, cells = place or (at, at, total)
-                found.append((start, stop))
-                start = after
-                base = cells
-                room = rest
-                place = None
-                solid = after < at
-            if not solid and total + size - base > room:
+    for at, stop, size in _words(text):
+        if found and start == end:
+            start = end = at
+        used += at - end + size
+        while used > room:
+            if end > start:
+                found.append((start, end))
                 start = at
-                base = total
-            solid = True
-        total += size
+            else:
+                # The word alone is too wide, behind the blanks at the start of the text.
+                kept = start + fitting(text[start:stop], room)
+                if start < at >= kept:
+                    start = end = at
+                    used = size
+                    continue
+                if kept == start:
+                    kept += split_graphemes(text[start:stop])[0][0][1]
+                found.append((start, kept))
+                start = kept
+            end = start
+            used = cells(text[start:stop])
+            room = rest
+        end = stop
+    if used + len(text) - end <= room:
+        end = len(text)
+    return [*found, (start, end)] if end > start or not found else found
+
+
+def _words(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the start, the end and the cells of what a break may not part."""
+    if single(text):
+        yield from ((*word.span(), len(word[0])) for word in _WORD.finditer(text))
+        return
+    start = used = 0
+    before = " "
+    for at, end, size in [*split_graphemes(text)[0], (len(text), len(text), 0)]:
+        char = text[at:end] or " "
+        if before != " " and (char == " " or _ideograph(before[0]) or _ideograph(char[0])):
+            yield start, at, used
+            before = " "
+        if before == " ":
+            start = at
+            used = 0
+        used += size
         before = char
-    end = len(text)
-    if total - base > room and text.endswith(" "):
-        end = place[0] if place else start
-    if end > start or not found:
-        found.append((start, end))
-    return found
 
 
 @lru_cache(maxsize=8192)
@@ -240,7 +218,7 @@ Painter: TypeAlias = Callable[[int], Lines]
 Piece: TypeAlias = tuple[str, str]
 """A text and its ink. The text is our own, or has been through ``block`` or ``inline``."""
 
-_WORD = 12
+_PART = 12
 """The most characters that ``cut_words`` leaves out to end a line with a whole word."""
 
 
@@ -281,7 +259,7 @@ def cut_words(content: Content, width: int) -> Content:
     """Cut a styled line as ``cut`` does, but before a word that would be cut to a few letters."""
     kept = cut(content, width)
     at = kept.plain.rfind(" ")
-    if kept is content or at <= 0 or len(kept) - at > _WORD:
+    if kept is content or at <= 0 or len(kept) - at > _PART:
         return kept
     return content[:at].rstrip() + Content(f" {ELLIPSIS}")
 

@@ -16,7 +16,6 @@ from textual.content import Content
 from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.paint.item import beside, column, painted_item, text_lines
 from reviewdesk.app.paint.styled import (
-    _any_cuts,
     cuts,
     fitting,
     fitting_end,
@@ -239,12 +238,6 @@ def test_pieces_fit_and_only_spaces_are_left_out(text: str, first: int, rest: in
         assert {start, end} <= borders
         at = end
     assert text[at:].strip(" ") == ""
-
-
-@given(st.text("ab .", max_size=60), st.integers(1, 12), st.integers(1, 12))
-def test_both_ways_of_folding_agree_on_plain_text(text: str, first: int, rest: int) -> None:
-    if len(text) > first:
-        assert cuts(text, first, rest) == _any_cuts(text, first, rest)
 
 
 @pytest.mark.parametrize(
