@@ -45,8 +45,6 @@ def fitting(text: str, width: int) -> int:
 
 def fitting_end(text: str, width: int) -> int:
     """Return how many characters at the end of a short text fit into ``width`` cells."""
-    if single(text):
-        return min(width, len(text))
     used = 0
     for _, end, size in reversed(split_graphemes(text)[0]):
         used += size
@@ -193,13 +191,7 @@ def _steady(text: str) -> str:
 
 def clip(text: str, width: int, *, lead: float = 1) -> str:
     """Cut the text to ``width`` cells, with an ellipsis; ``lead`` is the share of its start."""
-    if cells(text) <= width:
-        return text
-    if width <= 0:
-        return ""
-    start = text[: fitting(text, int((width - 1) * lead))]
-    rest = 0 if lead == 1 else fitting_end(text, width - 1 - cells(start))
-    return start + ELLIPSIS + text[len(text) - rest :]
+    return text if cells(text) <= width else cut(Content(text), width, lead=lead).plain
 
 
 def clip_middle(text: str, width: int) -> str:
