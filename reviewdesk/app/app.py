@@ -21,16 +21,7 @@ from textual.style import Style
 from reviewdesk.app.controllers.core import RUNS
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import (
-    Ask,
-    Do,
-    EditText,
-    Form,
-    HelpForm,
-    Move,
-    PageForm,
-    PromptForm,
-)
+from reviewdesk.app.controllers.state import Form, HelpForm, PageForm, PromptForm
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, OF_MACHINE, checked
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
@@ -413,13 +404,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         event(*given)
         self._bring(controller.where)
         for request in controller.take():
-            match request:
-                case Ask(form, then):
-                    self._ask(form, then)
-                case Move(by, by_pages):
-                    self.top.move(by, pages=by_pages)
-                case Do(what, given):
-                    _DOES[what](self, given)
+            _DOES[request.what](self, *request.given)
         top = self.top
         top.draw()
         if (follow := getattr(self.screen, "follow", None)) is not None:
@@ -437,16 +422,17 @@ class ReviewApp(App[None], inherit_bindings=False):
 
             self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
 
-    def edit(self, given: EditText) -> None:
-        """Give the terminal to the person's editor, and pass on what it saved."""
+    def edit(self, text: str, suffix: str, then: Callable[[str | None], object]) -> None:
+        """Give the terminal to the person's editor, and pass on what it saved, if anything."""
         from reviewdesk.system.terminal import edited
 
         found = None
         with suppress(SuspendNotSupported), self.suspend():
-            found = edited(given.text, given.suffix)
-        self.act(given.then, found)
+            found = edited(text, suffix)
+        self.act(then, found)
 
-    def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
+    def ask(self, form: Form, then: Callable[[Any], object]) -> None:
+        """Open the dialog of a form, and call ``then`` with its answer once it is closed."""
         from reviewdesk.app.screens import dialogs
 
         if isinstance(form, HelpForm):
@@ -543,14 +529,19 @@ class ReviewApp(App[None], inherit_bindings=False):
             super().bell()
 
 
-_DOES: Mapping[str, Callable[[ReviewApp, Any], object]] = {
+_DOES: Mapping[str, Callable[..., object]] = {
+    "ask": ReviewApp.ask,
+    "move": lambda app, by, pages: app.top.move(by, pages=pages),
     "jump": lambda app, by: app.review.jump(by),
     "copy": lambda app, text: app.copy_to_clipboard(text),
     "theme": lambda app, name: setattr(app, "theme", name),
-    "redraw": lambda app, _: app.redraw(),
+    "redraw": ReviewApp.redraw,
     "edit": ReviewApp.edit,
-    "close": lambda app, _: app.runner.end(),
+    "close": lambda app: app.runner.end(),
     "selection": lambda app, then: app.act(then, app.screen.get_selected_text() or ""),
     "lines": lambda app, then: app.act(then, app.top.figures_in_view),
 }
-"""How the requests ``Do`` are carried out."""
+"""How the controller's requests are carried out.
+
+The last two call what is given with the selected text, or with the lines of figures in view.
+"""

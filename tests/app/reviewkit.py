@@ -1,24 +1,21 @@
 """The controller of the review without Textual: actions in, states and requests out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reviewdesk.app.controllers.item import press_reason
 from reviewdesk.app.controllers.jobs import CLAIMS, RERUN, SAVING, Job, Outbox
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.session import ItemClaims, ReviewSession
 from reviewdesk.app.controllers.state import (
-    Ask,
     DialogPage,
-    Do,
     FieldInput,
     Form,
-    Move,
     PageForm,
     PromptForm,
-    Request,
+    ScreenRequest,
     Session,
 )
 from reviewdesk.app.keys.actions import ACTIONS, checked
@@ -30,6 +27,13 @@ from reviewdesk.store.events import history
 from reviewdesk.views.document import Document, Paragraph, plain
 from tests.app.builders import WIDE, Clock, open_run, report, verdict
 from tests.app.panekit import DrawnPane
+
+
+class Ask(NamedTuple):
+    """A dialog that is open."""
+
+    form: Form
+    then: Callable[[Any], object]
 
 
 class StepRunner:
@@ -87,7 +91,7 @@ class Review:
         )  # fmt: skip
         self.desk, self.run = desk, run
         self.dialogs: list[Ask] = []
-        self.requests: list[Request] = []
+        self.requests: list[ScreenRequest] = []
         self.pane = DrawnPane()
         if begun:
             self.controller.begin(*size)
@@ -104,12 +108,13 @@ class Review:
 
     def _take(self) -> None:
         for request in self.controller.take():
-            match request:
-                case Ask():
-                    self.dialogs.append(request)
-                case Move(by=by):
+            match request.what:
+                case "ask":
+                    self.dialogs.append(Ask(*request.given))
+                case "move":
+                    by, pages = request.given
                     # As if a screenful were ten lines, and the queue had the keys.
-                    self.controller.step(int(by * 10) if request.pages else int(by))
+                    self.controller.step(int(by * 10) if pages else int(by))
                 case _:
                     self.requests.append(request)
         self.controller.asking = bool(self.dialogs)
@@ -241,7 +246,7 @@ class Review:
         return self.state.hints.get(action, False)
 
     def _done(self, what: str) -> list[Any]:
-        return [one.given for one in self.requests if isinstance(one, Do) and one.what == what]
+        return [[*one.given, None][0] for one in self.requests if one.what == what]
 
     @property
     def copied(self) -> str:

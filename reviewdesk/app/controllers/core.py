@@ -21,7 +21,6 @@ from reviewdesk.app.controllers.jobs import (
 )
 from reviewdesk.app.controllers.session import ItemClaims, ReviewSession
 from reviewdesk.app.controllers.state import (
-    Ask,
     Criterion,
     FieldInput,
     Form,
@@ -31,7 +30,7 @@ from reviewdesk.app.controllers.state import (
     PromptForm,
     ReadingOptions,
     ReasonsLine,
-    Request,
+    ScreenRequest,
     Session,
     question_form,
 )
@@ -116,7 +115,7 @@ class Core:
         """The re-runs whose flip rates are known."""
         self._flips: tuple[FlipRate, ...] = ()
         self.seen = SeenItems(clock)
-        self.requests: list[Request] = []
+        self.requests: list[ScreenRequest] = []
         self.drafts: dict[tuple[int, int], str] = {}
         """The drafts of notes that the desk lacks, by verdict and ``Repeats.since`` of the item."""
         self.unsaved_tags: dict[tuple[int, int], str] = {}
@@ -195,9 +194,12 @@ class Core:
         if self.notices[where or self.where].tone is Tone.FAIL:
             self.say("", where=where)
 
+    def request(self, what: str, *given: object) -> None:
+        self.requests.append(ScreenRequest(what, given))
+
     def ask(self, form: Form, then: Callable[[Any], object]) -> None:
         """Open a dialog; ``then`` gets its answer, and may raise ReviewDeskError."""
-        self.requests.append(Ask(form, partial(self.safely, then)))
+        self.request("ask", form, partial(self.safely, then))
 
     def ask_text(self, form: PromptForm, then: Callable[[str], object], past: str = "") -> None:
         """Ask for a text; ``then`` gets what is submitted. ``past`` names where it is recalled."""

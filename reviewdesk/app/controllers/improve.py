@@ -16,8 +16,6 @@ from reviewdesk.app.controllers.state import (
     Act,
     Choice,
     DialogPage,
-    Do,
-    EditText,
     PageForm,
     PromptForm,
     one_page,
@@ -160,7 +158,7 @@ class ImprovePage:
             self._written(written)
 
         draft = text or candidates.draft(core.desk, self._labels, self._panel)
-        core.requests.append(Do("edit", EditText(draft, ".yaml", edited)))
+        core.request("edit", draft, ".yaml", edited)
 
     def _write(self, change: str) -> None:
         self._written(candidates.made(self._core.desk, self._labels, self._panel, change))

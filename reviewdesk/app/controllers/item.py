@@ -19,7 +19,6 @@ from reviewdesk.app.controllers.state import (
     WIDE,
     Choice,
     DialogPage,
-    Do,
     FieldInput,
     PageForm,
     PromptForm,
@@ -360,7 +359,7 @@ def _copy(core: Core) -> None:
         reruns = items.of_item(core.desk, item)
         shape = shapes.verdict(item, reruns)
     text = json.dumps(shape, ensure_ascii=False, indent=2)
-    core.requests.append(Do("copy", text))
+    core.request("copy", text)
     path = edits.keep_copy(text, "copied.json")
     also = "" if path is None else f"; also in {path}".replace(str(Path.home()), "~", 1)
     core.say(f"copied, {len(text):,} characters of JSON{also}", Tone.NOTE)
@@ -458,7 +457,7 @@ def what_if(core: Core) -> None:
     core.reading = replace(core.reading, open_sections=opened)
     if not folds:
         core.choose_pane("jury")
-        core.requests.append(Do("jump", WHAT_IF.upper()))
+        core.request("jump", WHAT_IF.upper())
 
 
 def _unfold_texts(core: Core) -> None:
@@ -494,6 +493,6 @@ VERBS: dict[str, Verb] = {
     "zoom": _zoom,
     "jury.whole": _unfold_jury,
     "unfold": _unfold_texts,
-    "part.next": lambda core: core.requests.append(Do("jump", 1)),
-    "part.previous": lambda core: core.requests.append(Do("jump", -1)),
+    "part.next": lambda core: core.request("jump", 1),
+    "part.previous": lambda core: core.request("jump", -1),
 }

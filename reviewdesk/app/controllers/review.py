@@ -18,11 +18,10 @@ from reviewdesk.app.controllers.state import (
     MOVES,
     Choice,
     DialogPage,
-    Do,
     HelpForm,
     Page,
     PromptForm,
-    Request,
+    ScreenRequest,
     one_page,
 )
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, THEMES, refuse_withheld
@@ -153,7 +152,7 @@ def _explain(core: Core) -> None:
         page = DialogPage("What is in view", keys, choices=choices, closes=closes)
         core.ask(one_page(page), show)
 
-    core.requests.append(Do("lines", took))
+    core.request("lines", took)
 
 
 def _use_theme(core: Core, name: str) -> None:
@@ -162,7 +161,7 @@ def _use_theme(core: Core, name: str) -> None:
     if core.colourless:
         raise UsageError("NO_COLOR is set, so there are no colours to choose", "Unset it.")
     core.settings = core.settings.choosing({"theme": name})
-    core.requests.append(Do("theme", name))
+    core.request("theme", name)
 
 
 def _stop(core: Core) -> None:
@@ -174,13 +173,13 @@ def _stop(core: Core) -> None:
 def _copy(core: Core) -> None:
     def took(text: str) -> None:
         if text:
-            core.requests.append(Do("copy", text))
+            core.request("copy", text)
             core.say(f"copied {len(text):,} characters", Tone.NOTE)
         else:
             close = core.keys.first("quit") or "ctrl+q"
             core.say(f"nothing is selected; press {close} to close", Tone.MUTED)
 
-    core.requests.append(Do("selection", took))
+    core.request("selection", took)
 
 
 def close(core: Core) -> None:
@@ -195,7 +194,7 @@ def close(core: Core) -> None:
 def end(core: Core) -> None:
     """Save the view and close, even if writes wait to be saved."""
     core.jobs.stop()
-    core.requests.append(Do("close"))
+    core.request("close")
     # These are a convenience: failing to save them must not keep the app open.
     core.safely(core.review.save)
     core.safely(core.review.claims.release)
@@ -355,7 +354,7 @@ VERBS: dict[str, Verb] = {
     "quit": close,
     "quit.anywhere": close,
     "palette": _palette,
-    "redraw": lambda core: core.requests.append(Do("redraw")),
+    "redraw": lambda core: core.request("redraw"),
     "theme": partial(_command, start="theme "),
     "improve": _improve,
 }
@@ -400,7 +399,7 @@ class ReviewController(Core):
             if word and name not in self.keys.withheld
         }
 
-    def take(self) -> tuple[Request, ...]:
+    def take(self) -> tuple[ScreenRequest, ...]:
         self.safely(labels.follow_claims, self)
         taken = tuple(self.requests)
         self.requests.clear()
@@ -423,7 +422,7 @@ class ReviewController(Core):
         refuse_withheld(self.keys, name)
         where = ACTIONS[name].where
         if name in MOVES:
-            self.requests.append(MOVES[name])
+            self.request("move", *MOVES[name])
         elif (verb := VERBS.get(name)) is not None:
             verb(self)
         elif self.where not in where:

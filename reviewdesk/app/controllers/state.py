@@ -133,54 +133,26 @@ class HelpForm(Struct, frozen=True):
 Form: TypeAlias = "PromptForm | PageForm | HelpForm"
 
 
-class Ask(Struct, frozen=True):
-    """Open the dialog of ``form``, and call ``then`` with its answer once it is closed."""
-
-    form: Form
-    then: Callable[[Any], object]
-
-
-class Move(Struct, frozen=True):
-    """Move or scroll what has the keys by lines or, with ``pages``, by screenfuls."""
-
-    by: float
-    pages: bool = False
-
-
-class Do(Struct, frozen=True):
-    """Do something that needs no answer, or call ``given`` with one.
-
-    ``what`` is ``jump`` by ``given`` sections, ``copy`` a text, ``theme`` switch to the one of
-    a name, ``redraw``, ``close``, ``edit`` (see ``EditText``), or ``selection`` and ``lines``: call
-    ``given`` with the selected text, or with the lines of figures in view, from the top.
-    """
+class ScreenRequest(Struct, frozen=True):
+    """What the terminal is to do: a name in the app's table, and what that takes."""
 
     what: str
-    given: Any = None
+    given: tuple[Any, ...] = ()
 
 
-class EditText(Struct, frozen=True):
-    """A text to edit as a file with this suffix; ``then`` gets what was saved, or ``None``."""
-
-    text: str
-    suffix: str
-    then: Callable[[str | None], object]
-
-
-Request: TypeAlias = "Ask | Move | Do"
 FAR = 1 << 40
 """More lines than any queue or text has."""
-MOVES: Mapping[str, Move] = {
-    "down": Move(1),
-    "up": Move(-1),
-    "half.down": Move(0.5, pages=True),
-    "half.up": Move(-0.5, pages=True),
-    "page.down": Move(1, pages=True),
-    "page.up": Move(-1, pages=True),
-    "first": Move(-FAR),
-    "last": Move(FAR),
+MOVES: Mapping[str, tuple[float, bool]] = {
+    "down": (1, False),
+    "up": (-1, False),
+    "half.down": (0.5, True),
+    "half.up": (-0.5, True),
+    "page.down": (1, True),
+    "page.up": (-1, True),
+    "first": (-FAR, False),
+    "last": (FAR, False),
 }
-"""The moves by the id of their action."""
+"""How far an action moves or scrolls, and whether that counts screenfuls instead of lines."""
 
 
 class Page(Enum):

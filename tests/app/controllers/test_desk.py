@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from reviewdesk.app.controllers.item import enter_pane
-from reviewdesk.app.controllers.state import Do, FieldInput, HelpForm
+from reviewdesk.app.controllers.state import FieldInput, HelpForm, ScreenRequest
 from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
 from reviewdesk.settings import Settings
@@ -73,7 +73,7 @@ def test_levels_on_a_small_terminal(small: Review) -> None:
     small.press("shallower", "what.if")
     assert small.state.panes.current == "jury"
     assert small.state.reading.open_sections == {WHAT_IF}
-    assert Do("jump", WHAT_IF.upper()) in small.requests
+    assert ScreenRequest("jump", (WHAT_IF.upper(),)) in small.requests
     small.press("what.if")
     assert small.state.reading.open_sections == set()
     # After a label the next item's texts are in view, and not its jury alone.
@@ -130,9 +130,8 @@ def test_copying_takes_the_selection_or_says_how_to_close(review: Review) -> Non
     ):
         review.press("copy")
         request = review.requests[-1]
-        assert isinstance(request, Do)
         assert request.what == "selection"
-        request.given(text)
+        request.given[0](text)
         review.after()
         assert review.notice == notice
     assert review.copied == "abc"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.state import Do, EditText, FieldInput, PageForm
+from reviewdesk.app.controllers.state import FieldInput, PageForm
 from reviewdesk.domain.records import Truth
 from reviewdesk.views.document import plain
 from tests.app.reviewkit import Review, dialog_lines, dialog_page
@@ -145,10 +145,9 @@ def test_a_try_takes_a_ceiling(review: Review, tmp_path: Path) -> None:
 def edited(review: Review, old: str = "", new: str = "") -> None:
     """Save the draft in the editor with a text in place of another, or save nothing."""
     request = review.requests.pop()
-    assert isinstance(request, Do)
-    assert isinstance(request.given, EditText)
-    assert "Edit the rubric" in request.given.text
-    request.given.then(request.given.text.replace(old, new) if old else None)
+    text, _, then = request.given
+    assert "Edit the rubric" in text
+    then(text.replace(old, new) if old else None)
     review.after()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import Do, FieldInput, PromptForm
+from reviewdesk.app.controllers.state import FieldInput, PromptForm, ScreenRequest
 from reviewdesk.app.keys.actions import OF_MACHINE
 from reviewdesk.app.paint.frame import asking_lines
 from reviewdesk.cli.plain import document_text
@@ -114,7 +114,7 @@ def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:
     review.quietly("quit")
     assert not review.closed
     review.answer_quietly(True)
-    assert Do("close") in review.requests
+    assert ScreenRequest("close") in review.requests
 
 
 async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
