@@ -1,12 +1,14 @@
 """Reading options: facts about a file that a person states because the file does not."""
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
 from reviewdesk.domain import values
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
 from reviewdesk.reports.bytes.source import Source
 
@@ -14,6 +16,10 @@ TABLE_OPTIONS = frozenset({
     "judge_columns", "criteria_columns", "item_column", "output_column", "reason_suffix", "map",
 })  # fmt: skip
 """The options that only tables have."""
+_IN_COMMANDS = (
+    "item_column", "judge_columns", "criteria_columns", "output_column", "reason_suffix",
+    "pass_labels", "fail_labels",
+)  # fmt: skip
 
 
 class ReadOptions(Struct, frozen=True):
@@ -52,6 +58,18 @@ class ReadOptions(Struct, frozen=True):
         words = {word.strip().casefold() for word in self.pass_labels}
         if both := words & {word.strip().casefold() for word in self.fail_labels}:
             raise UsageError(f"{min(both)!r} cannot mean a pass and a fail", "Give one of them.")
+
+    def in_command(self) -> str:
+        """Return what a person says of a table's columns and words, as options of a command."""
+        words = ""
+        for name in _IN_COMMANDS:
+            value = getattr(self, name)
+            option = f" --{name.replace('_labels', '_label').replace('_', '-')} "
+            listed = [value] if isinstance(value, str) else value or ()
+            if listed and name.endswith("_columns"):
+                listed = [",".join(listed)]
+            words += "".join(option + show_line(shlex.quote(one), 300) for one in listed)
+        return words
 
     def given(self) -> dict[str, Any]:
         """Return the given options except ``format`` as JSON; they are part of a run's identity.

@@ -463,7 +463,7 @@ class PanelReader:
         made = convert({"name": "tool", "panel": True, **rule}, TableMap)
         self._survey = survey
         self._models = options.models
-        self._reading = MapReader(made, Layout(()), options)
+        self._reading = MapReader(made, Layout(()))
         self.notes = BallotNotes()
         self._ballots = BallotMaker(survey, options, made, self.notes, keeps_outside=True)
         self.threshold = self._ballots.threshold

@@ -15,7 +15,6 @@ from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import RefusedTableError, Remarks, unread_keys
 from reviewdesk.reports.mapping.secrets import is_setting
-from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     FACTS,
     CellError,
@@ -88,15 +87,12 @@ TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Human | None]
 class MapReader:
     """Reads the rows of one table by a map; ``used`` are the columns that the map reads."""
 
-    def __init__(self, made: TableMap, layout: Layout, options: ReadOptions) -> None:
-        """Resolve the paths. The options may name columns of judges, and of criteria."""
+    def __init__(self, made: TableMap, layout: Layout) -> None:
         self.made = made
         self.holds_secrets = not layout.delimiter or any(map(is_setting, layout.columns))
         """Whether a cell may be an API key or hold one, by its column's name."""
         self._columns = layout.columns
         self._plain = bool(layout.delimiter)
-        self._criteria = options.criteria_columns
-        self._judges = options.judge_columns
         self.used: set[str] = set()
         self._paths: dict[Reader, str] = {}
         items = [made.item] if isinstance(made.item, str) else made.item
@@ -451,7 +447,6 @@ class MapReader:
     def _dimension(self, place: RulePlace, scope: Cells, judge: str) -> str:
         """Return the question that a ballot answers, if the judges answer different ones."""
         stated = name(place.get("dimension", scope))
-        if stated or place.rule.as_ == "check" or judge in self._judges:
+        if stated or place.rule.as_ == "check" or self.made.panel or not self.made.name:
             return stated
-        known = bool(self.made.name) and not self.made.panel and asks(judge, self._beside_questions)
-        return judge if known or judge in self._criteria else ""
+        return judge if asks(judge, self._beside_questions) else ""

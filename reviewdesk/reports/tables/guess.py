@@ -94,18 +94,19 @@ class Guesser(TableShapes):
     """The known facts of a table whose map is guessed."""
 
     def __init__(
-        self, layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str
+        self, layout: Layout, sample: list[TableRow], options: ReadOptions, file: str, given: str
     ) -> None:
-        """Find the roles of the columns; ``command`` is the name of the file in hints."""
+        """Find the roles of the columns; hints name the file, with the options ``given``."""
         super().__init__(layout.columns, sample, options)
         self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
-        self.command = command
+        self.file = file
+        self.command = command = f"{file}{given}"
         self.document = layout.outline.keys if layout.outline and layout.key else {}
         """The values beside the list of rows; lists of texts are whole if they are short."""
         self.see = f"See how it would be read: reviewdesk map {command}"
-        if command != "-":
-            self.see = f"If this map is right: reviewdesk map {command} -o {command}.map.toml"
-            self.see += f" && reviewdesk open {command}"
+        if file != "-":
+            self.see = f"If this map is right: reviewdesk map {command} -o {file}.map.toml"
+            self.see += f" && reviewdesk open {file}"
         self.write = f"Say in a map what its columns hold: reviewdesk map {command}"
         self.has = f"(its columns: {listed(self.columns)})"
         self.made = {
@@ -130,10 +131,6 @@ class Guesser(TableShapes):
                 self.made["decision"] = one
 
     def guess(self) -> Guess:
-        if missing := [one for one in self.said if one not in self.columns]:
-            named = show_line(missing[0], 60)
-            problem = f'has no column "{named}" {self.has}'
-            return _unsure(TableMap(), problem, "Name its columns as the file does.")
         if not self.given and {"truth", "reviewer", "item_hash"} <= {*self.columns}:
             return self.labels()
         # The export of a queue has a column of comments for each reviewer.
@@ -149,7 +146,9 @@ class Guesser(TableShapes):
         if self.options.judge_columns:
             named = show_line(self.roles["judge"], 60)
             problem = f'has a column "{named}" with a judge in each row'
-            return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.command}")
+            judges = listed(sorted(self.said_in([self.roles["judge"]])))
+            hint = f"Name its judges ({judges}), or open it as it is: reviewdesk open {self.file}"
+            return _unsure(TableMap(), problem, hint)
         if self.form:
             return self.long()
         asks = bool({"judge", "dimension"} & self.roles.keys())
@@ -167,7 +166,7 @@ class Guesser(TableShapes):
         return self.shaped() or self.nested(asks) or self.by_cells()
 
     def labels(self, problem: str = "is a labels file, not a report") -> Guess:
-        hint = f"Read it with: reviewdesk labels import {self.command}"
+        hint = f"Read it with: reviewdesk labels import {self.file}"
         return Guess(TableMap(), (), False, problem, hint, elsewhere=True)
 
     def shaped(self) -> Guess | None:

@@ -8,7 +8,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from functools import partial
 from itertools import chain, islice
 from typing import Any, BinaryIO
@@ -18,6 +18,7 @@ from msgspec.structs import fields, replace
 
 from reviewdesk.domain.records import ProposedMap
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import folded
 from reviewdesk.errors import InputFileError, UnclearTableError, UsageError
 from reviewdesk.reports import maps, refusals
 from reviewdesk.reports.bytes.source import Source
@@ -32,7 +33,7 @@ from reviewdesk.reports.tables.cells import FACTS, CellError, roles_of, usual_sc
 from reviewdesk.reports.tables.entries import MapReader
 from reviewdesk.reports.tables.guess import Guess, Guesser, listed
 from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
-from reviewdesk.reports.tables.table_map import BallotRule, TableMap, absent
+from reviewdesk.reports.tables.table_map import BallotRule, TableMap, Words, absent, by_names
 from reviewdesk.reports.tables.verdict import verdicts
 from reviewdesk.reports.wording import FieldError, spell_path
 
@@ -163,7 +164,7 @@ def open_table(
         pass_labels=(*options.pass_labels, *passes),
         fail_labels=(*options.fail_labels, *fails),
     )
-    reading = MapReader(made, layout, options)
+    reading = MapReader(made, layout)
     for column, count in Counter(layout.columns).items():
         if count > 1 and column and column in reading.used:
             raise fail("", f'has the column "{show_line(column, 60)}" twice', "Keep one of them.")
@@ -227,7 +228,7 @@ def _layout(source: Source, look: FirstLook, fail: Fail) -> Layout:
         raise fail("", "is a report of verdicts, which has no columns", as_it_is)
     if layout.orient == "split":
         # The outline holds only the first names of the list of columns.
-        with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
+        with _rows(source, layout, fail) as rows:
             layout = with_columns(layout, islice(rows, 1), fail)
     return layout
 
@@ -247,9 +248,6 @@ def _read_by(
     """
     layout = _layout(source, look, fail)
     named = read_map(options.map) if options.map else None
-    if named:
-        item, output = options.item_column, options.output_column
-        named = replace(named, item=item or named.item, output=output or named.output)
     if named and named.rows and layout.outline is not None:
         layout = _at_rows(layout, named.rows)
     if tool is not None and not _fitting_maps(layout, tool):
@@ -271,24 +269,99 @@ def _read_by(
     if made is None:
         layout = inside(layout)
     if layout.outline is not None:
-        with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
+        with _rows(source, layout, fail) as rows:
             layout = with_columns(layout, rows if whole else islice(rows, _SAMPLE_ROWS), fail)
-    said = (*options.judge_columns, *options.criteria_columns)
-    other = bool(said) and all(name in layout.columns for name in said)
-    if made is not None and (named or not other):
+    _check_columns(source, layout, options, made if named else None, whole=whole)
+    if made is not None and (made := _by_person(source, layout, made, options, fail)):
         # The hash is part of the run's identity, because a changed map makes another run.
         version = hashlib.sha256(maps.map_text(fits[0]).encode()).hexdigest()[:8] if own else ""
         return layout, Guess(made, format=f"{fits[0]}, map {version}" if own else "")
-    with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
+    with _rows(source, layout, fail) as rows:
         sample = list(islice(rows, _SAMPLE_ROWS))
-    found = Guesser(layout, sample, options, source.in_command).guess()
+    inner = not {*options.judge_columns, *options.criteria_columns} <= {*layout.columns}
+    plain = replace(options, judge_columns=(), criteria_columns=()) if inner else options
+    found = Guesser(layout, sample, plain, source.in_command, options.in_command()).guess()
     found = replace(found, made=replace(found.made, rows=layout.key))
-    return layout, _with_scale(found, layout, sample, options)
+    if inner and (made := _by_person(source, layout, found.made, options, fail)):
+        # Whoever names the judges inside the rows has answered what was asked, but for words.
+        found = replace(found, made=made, sure=not made.words)
+    return layout, _with_scale(found, layout, sample)
 
 
-def _with_scale(
-    guess: Guess, layout: Layout, sample: Sequence[TableRow], options: ReadOptions
-) -> Guess:
+def _check_columns(
+    source: Source, layout: Layout, options: ReadOptions, named: TableMap | None, *, whole: bool
+) -> None:
+    """Raise UsageError if a table lacks the columns that a person names, or those of the map."""
+    suffix = options.reason_suffix or ""
+    suffixed = any(one.endswith(suffix) for one in layout.columns)
+    said: dict[str, Words] = {
+        "--item-column": options.item_column or "",
+        "--output-column": options.output_column or "",
+        "--reason-suffix": "" if suffixed else f"...{suffix}",
+        "--map": named.item if named and not options.item_column else "",
+    }
+    for option, words in said.items():
+        if words and (gone := absent(words, layout.columns)):
+            if not whole and layout.outline is not None:
+                raise LateFactError  # a later row may have the key
+            problem = f'{option}: {source.shown_name} has no column "{show_line(gone, 60)}"'
+            columns = f"(its columns: {listed(layout.columns)})"
+            where = "in the map as it" if option == "--map" else "as the file"
+            raise UsageError(f"{problem} {columns}", f"Name its columns {where} does.")
+
+
+def _by_person(
+    source: Source, layout: Layout, made: TableMap, options: ReadOptions, fail: Fail
+) -> TableMap | None:
+    """Return a map with what a person names, or None if that is columns which it does not read.
+
+    All rows are read until every name of a judge or a question is found.
+    """
+    made = replace(
+        made,
+        item=options.item_column or made.item,
+        output=options.output_column or made.output,
+    )
+    if suffix := options.reason_suffix:
+        whys = "|".join(one for one in layout.columns if one.endswith(suffix))
+        rules = made.ballots or [{}]
+        own = [f"*{suffix}" if one.get("columns", made.columns) else whys for one in rules]
+        rules = [one | {"reason": why} for one, why in zip(rules, own, strict=True)]
+        made = replace(made, ballots=rules)
+    said = (*options.judge_columns, *options.criteria_columns)
+    if not said:
+        return made
+    judges: dict[str, str] = {}
+    asked: dict[str, str] = {}
+    entries = MapReader(made, layout).entries
+    with _rows(source, layout, fail) as rows, suppress(RefusedTableError):
+        for row in rows:
+            for vote, _ in chain.from_iterable(found for _, found, _ in entries(row, Remarks())):
+                column = vote.column if vote.judge in vote.column else vote.judge
+                judges |= dict.fromkeys((folded(column), folded(vote.judge)), vote.judge)
+                asked[folded(vote.dimension)] = vote.dimension
+            if judges.keys() >= {*map(folded, said)}:
+                break
+    known = (judges, asked | judges)
+    names = [
+        [held.get(folded(one), "") for one in some]
+        for some, held in zip((options.judge_columns, options.criteria_columns), known, strict=True)
+    ]
+    if all(map(all, names)):
+        rest = [one for one in dict.fromkeys(judges.values()) if one not in chain(*names)]
+        note = f"not read, because --judge-columns does not name them: {listed(rest)}"
+        unread = [note] if options.judge_columns and rest else []
+        return replace(by_names(made, *names), notes=[*made.notes, *unread])
+    if {*said} <= {*layout.columns}:
+        return None
+    gone = next(one for one in said if folded(one) not in known[one in options.criteria_columns])
+    problem = f'has no column and no judge "{show_line(gone, 60)}"'
+    held = f"judges: {listed([*dict.fromkeys(judges.values())])}; " if judges else ""
+    held += f"columns: {listed(layout.columns)}"
+    raise fail("", f"{problem} (its {held})", "Name its columns or judges as the file does.")
+
+
+def _with_scale(guess: Guess, layout: Layout, sample: Sequence[TableRow]) -> Guess:
     """Return a guess with the usual scale of its scores, which a person sees in its map.
 
     Questions have scales of their own if some are asked from 0 to 1, or to 100, and others not.
@@ -298,7 +371,7 @@ def _with_scale(
         return guess
     scores: dict[str, list[Any]] = {}
     with suppress(CellError, RefusedTableError, FieldError):
-        entries = MapReader(made, layout, options).entries
+        entries = MapReader(made, layout).entries
         for row in sample:
             for _, ballots, _ in entries(row, Remarks()):
                 for vote, _ in ballots:
@@ -339,7 +412,7 @@ def _misses_answers(made: TableMap, layout: Layout) -> bool:
         return False
     row = TableRow(1, outline.first(layout.key) if layout.key else outline.keys, "", 1)
     try:
-        entries = MapReader(made, layout, ReadOptions()).entries(row, Remarks())
+        entries = MapReader(made, layout).entries(row, Remarks())
     except RefusedTableError:
         return False
     votes = [vote for _, ballots, _ in entries for vote, _ in ballots]
@@ -362,6 +435,10 @@ def _own_maps(layout: Layout) -> list[str]:
     ]
 
 
+def _rows(source: Source, layout: Layout, fail: Fail) -> AbstractContextManager[Iterator[TableRow]]:
+    return closing(layout.read(source, fail, ImportTally(lenient=True)))
+
+
 def _at_rows(layout: Layout, rows: str) -> Layout:
     return replace(layout, key=rows, orient="named" if "*" in rows.split(".") else "")
 
@@ -369,14 +446,8 @@ def _at_rows(layout: Layout, rows: str) -> Layout:
 def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | None = None) -> Report:
     fail = failing(source)
     for whole in (False, True):
-        layout, found = _read_by(source, look, options, tool, fail, whole=whole)
-        if options.map and (gone := absent(found.made, layout.columns)):
-            if not whole and layout.outline is not None:
-                continue  # a later row may have the key
-            problem = f'--map: {source.shown_name} has no column "{show_line(gone, 60)}"'
-            columns = f"(its columns: {listed(layout.columns)})"
-            raise UsageError(f"{problem} {columns}", "Name its columns in the map as it does.")
         with suppress(LateFactError):
+            layout, found = _read_by(source, look, options, tool, fail, whole=whole)
             if found.sure:
                 layout = replace(layout, closed=not whole and layout.outline is not None)
                 streamed = look.outline.streamed

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.mapping import values
@@ -151,9 +152,37 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     ballots: list[dict[str, Any]] = []
 
 
-def absent(made: TableMap, columns: Sequence[str]) -> str:
-    """Return the path of a map's items if a table has none of its columns, else an empty text."""
-    paths = [made.item] if isinstance(made.item, str) else made.item
+def by_names(made: TableMap, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
+    """Return a map whose judges of some names form one panel, and those of others are criteria.
+
+    If ``judges`` are named, the answers of others are not read.
+    """
+    rules = []
+    for rule in made.ballots or [{}]:
+        usual = "=*" if rule.get("columns", made.columns) else ""
+        who = rule.get("judge", made.judge) or usual
+        if not who or rule.get("as", made.as_) not in {"ballot", "check"}:
+            rules.append(rule)
+            continue
+        asked = rule.get("dimension", made.dimension)
+        one = {"dimension": "" if asked == who else asked}
+        for names, about in ((criteria, {"dimension": who}), (judges, one)):
+            where = rule.get("where", made.where) | {who: [*names]}
+            rules += [rule | {"as": "ballot", "where": where} | about] if names else []
+        rules.append(rule | {"as": "none"} if judges else rule)
+    decided = made.decision
+    if decided and criteria and not judges:
+        # It decides on the item, and on none of the questions.
+        own: dict[str, Any] = dict.fromkeys(("each", "pass", "label", "reason"), "")
+        own |= {"columns": [decided], "judge": "=*", "dimension": "=*"}
+        rules.append(own | {"score": "*", "decision": "*"})
+        decided = ""
+    return replace(made, ballots=rules, decision=decided, panel=made.panel or bool(judges))
+
+
+def absent(item: Words, columns: Sequence[str]) -> str:
+    """Return the first path to items if a table has none of their columns, else an empty text."""
+    paths = [item] if isinstance(item, str) else item
     ways = [one for path in paths for one in re.split(r" \+ |\|", path)]
     heads = {"^", "@key", *columns, *(one.split(".")[0] for one in columns)}
     known = any(one[:1] == "=" or {one, one.split(".")[0]} & heads for one in ways)

@@ -141,7 +141,27 @@ def test_names_of_a_tools_scores_may_be_said_to_be_criteria_or_judges() -> None:
     assert [body["id"] for body in found] == ["d1", "d1 / cat", "d2", "d2 / cat"]
     assert [scores(body) for body in found[:2]] == [{"ann": 1.0, "ben": 1.0}, {"cat": 0.0}]
     both = verdicts((FILES / "ragas.jsonl").read_bytes(), judge_columns=("faithfulness",))
-    assert [scores(body) for body in both] == [{"faithfulness": 1.0}, {"faithfulness": None}]
+    assert [scores(body) for body in both] == [{"faithfulness": 1.0}, {}]
+
+
+GRADES = [
+    {"id": name, "results": [{"name": "One", "score": 1}, {"name": "Two", "score": 0}]}
+    for name in ("a", "b")
+]
+LONG = "id,judge,score\na,one,1\na,two,0\nb,one,0\nb,two,0\n"
+
+
+@pytest.mark.parametrize("text", [json.dumps(GRADES), LONG])
+def test_names_inside_the_rows_are_said_as_columns_are(text: str) -> None:
+    split = verdicts(text, criteria_columns=("one", "two"))
+    asked = [body["case"].get("dimension", "").casefold() for body in split]
+    assert [one for one in asked if one] == ["one", "two"] * 2
+    assert [len(body["jurors"]) for body in verdicts(text, judge_columns=("one", "two"))] == [2, 2]
+    found = verdicts(text, judge_columns=("two",))
+    assert [[*scores(body).values()] for body in found] == [[0], [0]]
+    told = refusal(text, judge_columns=("one", "three"))
+    assert 'no judge "three" (its judges: ' in told
+    assert 'no column "...why"' in refusal(text, reason_suffix="why")
 
 
 @pytest.mark.parametrize("name", maps.packaged())
