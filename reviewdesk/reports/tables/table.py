@@ -355,7 +355,7 @@ def _by_person(
     if {*said} <= {*layout.columns}:
         return None
     gone = next(one for one in said if folded(one) not in known[one in options.criteria_columns])
-    problem = f'has no column and no judge "{show_line(gone, 60)}"'
+    problem = f'has no column "{show_line(gone, 60)}" and no judge of that name'
     held = f"judges: {listed([*dict.fromkeys(judges.values())])}; " if judges else ""
     held += f"columns: {listed(layout.columns)}"
     raise fail("", f"{problem} (its {held})", "Name its columns or judges as the file does.")

@@ -160,7 +160,7 @@ def test_names_inside_the_rows_are_said_as_columns_are(text: str) -> None:
     found = verdicts(text, judge_columns=("two",))
     assert [[*scores(body).values()] for body in found] == [[0], [0]]
     told = refusal(text, judge_columns=("one", "three"))
-    assert 'no judge "three" (its judges: ' in told
+    assert 'no column "three" and no judge of that name (its judges: ' in told
     assert 'no column "...why"' in refusal(text, reason_suffix="why")
 
 
