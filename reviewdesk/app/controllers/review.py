@@ -34,6 +34,7 @@ from reviewdesk.app.keys.commands import (
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import edits
+from reviewdesk.domain.assessment.result import SHORT
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
 from reviewdesk.domain.query.filter import Completion, Option
 from reviewdesk.domain.records import Loaded, QueueRow, Run, Truth, View
@@ -131,6 +132,7 @@ def _explain(core: Core) -> None:
     def took(lines: Sequence[str]) -> None:
         session = core.session
         terms: tuple[glossary.GlossaryTerm, ...]
+        short: dict[glossary.GlossaryTerm, str] = {}
         if core.where != REVIEW or session.item is None:
             terms = glossary.mentioned(lines)
         elif session.hidden:
@@ -143,12 +145,22 @@ def _explain(core: Core) -> None:
             strip = ("accuracy", "false passes", "flagged", "random check")
             of_verdict = glossary.of_verdict(found.notes, found.rule.used, numbers=numbers)
             seen = " ".join(lines)
-            terms = (*of_verdict, *(glossary.find(word) for word in strip if word in seen))
+            if core.panes.current == "queue":
+                short = {glossary.FLAG_TERMS[flag]: name for flag, name in SHORT.items()}
+            others = (glossary.find(word) for word in strip if word in seen)
+            terms = (*dict.fromkeys((*of_verdict, *short, *others)),)
         if not terms:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
             return
         keys = ("enter", "its method, or next"), ("j k", "move"), *ESC
-        choices = [Choice(term.word, glossary.method_of(term.word), term.text) for term in terms]
+        choices = [
+            Choice(
+                f"{term.word}  {short.get(term, '')}".rstrip(),
+                glossary.method_of(term.word),
+                term.text,
+            )
+            for term in terms
+        ]
         page = DialogPage("What is in view", keys, choices=choices, closes=closes)
         core.ask(one_page(page), show)
 

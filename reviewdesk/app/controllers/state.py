@@ -301,9 +301,9 @@ class Panes(Struct, frozen=True):
 
         width = self.width
         room = width - 2
-        wide = min(0.3 * width, 60)
-        first = wide if self.queue is None else self.queue * width
-        last = room - wide - 0.425 * width if self.jury is None else self.jury * width
+        usual = 0.2875 * width
+        first = min(usual, 60) if self.queue is None else self.queue * width
+        last = usual if self.jury is None else self.jury * width
         left = between(LEAST["queue"], first, room - LEAST["item"] - LEAST["jury"])
         if not self.answer:
             return {"queue": left, "item": width - 1 - left}

@@ -24,6 +24,14 @@ def test_the_flags_and_the_rule_of_the_item_come_first(review: Review) -> None:
     assert "random check" not in words
 
 
+def test_the_queue_explains_the_short_forms_of_all_its_flags(review: Review) -> None:
+    review.press("shallower")
+    words = explained(review, [])
+    assert len(words) == len({*words})
+    assert {"escalated  esc", "dissent trimmed  trim!", "one vote decides  pivot"} < {*words}
+    assert "quorum" in words
+
+
 def test_a_hidden_verdict_is_not_told_of(blind: Review) -> None:
     assert explained(blind, ["labelled  1 pass or fail"]) == ["blind"]
     blind.press("reveal")
