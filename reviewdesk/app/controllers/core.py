@@ -25,7 +25,6 @@ from reviewdesk.app.controllers.state import (
     FieldInput,
     Form,
     Notice,
-    Page,
     Panes,
     PromptForm,
     ReadingOptions,
@@ -480,9 +479,9 @@ class Core:
 
 def opening_text(session: Session, view: View, notice: str) -> str:
     """Return where a review continues and ``notice``; empty where a page says what to do."""
-    if session.page in {Page.NOTHING, Page.DONE}:
+    if session.item is None:
         return ""
-    if view.item is None or session.item is None or session.index is None:
+    if view.item is None or session.index is None:
         return notice
     place = f"{session.index + 1:,}"
     resumed_at = f"resumed at item {place} of {session.size}; {session.progress.left:,} to go"

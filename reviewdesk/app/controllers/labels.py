@@ -18,7 +18,6 @@ from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import (
     DialogPage,
     FieldInput,
-    Page,
     PageForm,
     PromptForm,
     choice,
@@ -355,7 +354,7 @@ def follow_claims(core: Core, *, rested: bool = False) -> None:
     session = core.session
     claims = core.review.claims
     claims.follow(session, core.outbox.skips, partial(_lost, core), rested=rested)
-    if core.session.page is not Page.DONE or core.notices[REVIEW].text:
+    if not core.session.done or core.notices[REVIEW].text:
         return
     keys = core.session.keys
     rest = {show_line(who, 40) for key, who in claims.open_with.items() if key in keys}

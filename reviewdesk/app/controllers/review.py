@@ -19,7 +19,6 @@ from reviewdesk.app.controllers.state import (
     Choice,
     DialogPage,
     HelpForm,
-    Page,
     PromptForm,
     ScreenRequest,
     one_page,
@@ -521,7 +520,7 @@ def _hints(core: Core) -> Mapping[str, object]:
     panes = core.panes
     read_only = dict.fromkeys((*GIVES_LABEL, "undo"), False) if core.desk.read_only else {}
     if item is None:
-        empty = session.page is Page.NOTHING and not session.view.filter
+        empty = not session.keys and not session.view.filter
         first = ("screen.runs",) if empty else ("screen.calibration", "filter", "back", "undo")
         return dict.fromkeys((*first, "screen.runs", "help"), True) | read_only
     labels = {

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.exposure import Exposure, Repeats
 from reviewdesk.app.controllers.jobs import CLAIMS, Job, Outbox, Report, Runner
-from reviewdesk.app.controllers.state import Criterion, Page, SearchHits, Session, effective_order
+from reviewdesk.app.controllers.state import Criterion, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.question import asked_keys
 from reviewdesk.desk.review import edits, items
@@ -179,7 +179,7 @@ def _claim(
 def _open_item(session: Session) -> tuple[int, bytes | None]:
     """Return the run, and the item that is open for a label or ``None``."""
     item = session.item
-    if session.page is not Page.ITEM or item is None or item.row.decided:
+    if item is None or item.row.decided:
         return session.run.key, None
     return session.run.key, bytes.fromhex(item.item_hash)
 
@@ -440,7 +440,7 @@ class ReviewSession:
         """Show ``verdict_id`` if it is undecided (or with ``stay``), else the next undecided."""
         session = self.session
         if not session.keys:
-            self.session = replace(session, item=None, index=None, page=Page.NOTHING)
+            self.session = replace(session, item=None, index=None)
             return
         start = -1
         key = None
@@ -475,7 +475,7 @@ class ReviewSession:
         old = self.session.item
         if trail and old is not None and old.row.key != key:
             self._trail = [*self._trail[-BACKLOG:], old.row.key]
-        self.session = replace(self.session, index=index, item=item, page=Page.ITEM)
+        self.session = replace(self.session, index=index, item=item)
         self.claims.offered = None
         self.exposure.opened(self.session)
 
@@ -485,7 +485,7 @@ class ReviewSession:
             return False
         index = -1 if self.session.index is None else self.session.index
         target = max(0, min(index + by, len(self.session.keys) - 1))
-        if target == index and self.session.page is Page.ITEM:
+        if target == index and self.session.item is not None:
             return False
         self.show(target)
         return True
@@ -523,7 +523,7 @@ class ReviewSession:
         if self.session.item is not None:
             self._trail.append(self.session.item.row.key)
         told = self.session.told or not self.session.view.filter
-        self.session = replace(self.session, index=index, item=None, page=Page.DONE, told=told)
+        self.session = replace(self.session, index=index, item=None, told=told)
 
     def back(self) -> bool:
         """Go to the item seen before; return False if there is none."""

@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -155,14 +154,6 @@ MOVES: Mapping[str, tuple[float, bool]] = {
 """How far an action moves or scrolls, and whether that counts screenfuls instead of lines."""
 
 
-class Page(Enum):
-    """What the item pane shows."""
-
-    ITEM = auto()
-    DONE = auto()
-    NOTHING = auto()
-
-
 class SearchHits(Struct, frozen=True):
     """The hits of a search: the words to highlight, and ascending places in the queue."""
 
@@ -186,7 +177,6 @@ class Session(Struct, frozen=True, eq=False):
     progress: Progress
     index: int | None = None
     item: Item | None = None
-    page: Page = Page.ITEM
     feedback: Feedback = Feedback.AFTER
     told: bool = False
     """Whether the queue was finished, after which ``Feedback.END`` shows the panel's answers."""
@@ -197,6 +187,11 @@ class Session(Struct, frozen=True, eq=False):
     @property
     def size(self) -> str:
         return f"{len(self.keys):,}"
+
+    @property
+    def done(self) -> bool:
+        """Whether the page of a finished queue stands in the place of an item."""
+        return self.item is None and bool(self.keys)
 
     @property
     def hidden(self) -> bool:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import PANES, Page, Panes
+from reviewdesk.app.controllers.state import PANES, Panes
 from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     asking_lines,
@@ -338,9 +338,9 @@ class ReviewScreen(DeskScreen):
         reading = controller.reading
         keymap = self.front.keymap
         keep = start == controller.start
-        page: Painter = partial(done_lines, session, figures, keymap)
-        if session.page is Page.NOTHING:
-            page = partial(nothing_lines, session, keymap)
+        page: Painter = partial(nothing_lines, session, keymap)
+        if session.done:
+            page = partial(done_lines, session, figures, keymap)
         jurors: Painter = no_lines
         painter: ItemPainter = lambda width, _height: PaintedItem(page(width))  # noqa: E731
         if session.item is not None:

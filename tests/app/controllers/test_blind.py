@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.edits import suggest
 from reviewdesk.domain.records import Truth, View
@@ -71,7 +70,7 @@ def test_the_panel_is_told_when_the_settings_say(tmp_path: Path, feedback: Feedb
         assert review.session.hidden is (feedback is not Feedback.AFTER)
         assert review.session.withheld is (feedback is not Feedback.AFTER)
         review.press("next", "label.fail")
-        assert review.session.page is Page.DONE
+        assert review.session.done
         assert review.session.withheld is (feedback is Feedback.NEVER)
         review.press("back")
         assert review.session.hidden is (feedback is Feedback.NEVER)
@@ -89,7 +88,7 @@ def test_a_finished_filter_is_not_the_end(tmp_path: Path) -> None:
     with reviewing(tmp_path, 3, view=View(blind=True), settings=settings) as review:
         review.command("filter id~001")
         review.press("label.pass")
-        assert review.session.page is Page.DONE
+        assert review.session.done
         assert review.session.withheld
         review.press("back")
         assert review.session.hidden

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import UNDO
-from reviewdesk.app.controllers.state import FieldInput, Page
+from reviewdesk.app.controllers.state import FieldInput
 from reviewdesk.app.keys.actions import GIVES_LABEL
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
@@ -214,7 +214,7 @@ def test_a_deferred_item_comes_back_last(tmp_path: Path) -> None:
         review.press("label.pass", "label.pass")
         assert review.current == first
         review.press("label.pass")
-        assert review.session.page is Page.DONE
+        assert review.session.done
 
 
 def test_undo_and_redo_go_to_the_item_and_name_it(review: Review) -> None:
@@ -254,7 +254,7 @@ def test_undo_in_a_removed_run_says_so_and_stays(review: Review) -> None:
 def test_the_done_page_offers_no_item(tmp_path: Path) -> None:
     with reviewing(tmp_path, 2) as review:
         review.press("defer", "label.pass", "label.unsure")
-        assert review.session.page is Page.DONE
+        assert review.session.done
         for action, notice in (
             ("label.pass", "No item to label here."),
             ("defer", "No item to defer here."),
@@ -363,7 +363,7 @@ def test_a_label_goes_to_the_next_row_and_its_own_row_stays(review: Review, text
     assert review.current == rows[2]
     # After the last row the two undecided items of the run are not in the list: it is done.
     review.press("label.fail")
-    assert review.session.page is Page.DONE
+    assert review.session.done
     review.press("back")
     assert review.current == rows[2]
 
@@ -390,7 +390,7 @@ def test_the_whole_queue_goes_to_the_next_undecided_while_there_is_one(review: R
     again.press("label.fail")
     assert again.current == rows[5]
     again.press("label.pass")
-    assert again.session.page is Page.DONE
+    assert again.session.done
     # All decided: going through them once more is not thrown out after each label.
     last = Review(review.desk, review.run)
     at(last, 0)
@@ -411,7 +411,7 @@ def test_a_filter_of_decided_items_opens_on_them(tmp_path: Path) -> None:
     assert Review(desk, run, view=View(filter="wrong", item=names[3])).current == names[0]
     # A filter of work to do that is done says so.
     done = Review(desk, run, view=View(filter="decision:pass", item=names[1]))
-    assert done.session.page is Page.DONE
+    assert done.session.done
 
 
 def test_second_looks_are_asked_about_when_blind_and_their_labels_are_not(tmp_path: Path) -> None:

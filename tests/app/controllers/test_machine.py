@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from reviewdesk.app.controllers.state import Page
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import open_run, report, verdict
@@ -127,7 +126,6 @@ class ReviewMachine(RuleBasedStateMachine):
     def the_place_is_within_the_queue(self) -> None:
         session = self.review.session
         assert session.index is None or 0 <= session.index < len(session.keys)
-        assert (session.item is not None) is (session.page is Page.ITEM)
         if session.item is not None and session.index is not None:
             assert session.keys[session.index] == session.item.row.key
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import SAVING
-from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.desk import core
 from reviewdesk.desk.review.edits import Edit
@@ -66,9 +65,9 @@ def test_the_next_undecided_item_is_none_that_is_being_saved(tmp_path: Path) -> 
             assert review.current == first
             assert review.item.row.label is None
             review.press("next", "defer", "label.fail")
-            assert review.session.page is Page.DONE
+            assert review.session.done
             review.press("next")
-            assert review.session.page is Page.DONE
+            assert review.session.done
         review.press("next")
         assert review.item.row.deferred
 
