@@ -296,9 +296,8 @@ class Panes(Struct, frozen=True):
 
         width = self.width
         room = width - 2
-        usual = 0.2875 * width
-        first = min(usual, 60) if self.queue is None else self.queue * width
-        last = usual if self.jury is None else self.jury * width
+        first = min(0.3 * width, 60) if self.queue is None else self.queue * width
+        last = 0.2875 * width if self.jury is None else self.jury * width
         left = between(LEAST["queue"], first, room - LEAST["item"] - LEAST["jury"])
         if not self.answer:
             return {"queue": left, "item": width - 1 - left}

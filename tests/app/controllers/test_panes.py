@@ -24,13 +24,13 @@ def test_the_default_split_gives_the_item_the_most(width: int) -> None:
 
 
 def test_the_default_split_in_columns() -> None:
-    assert Panes(width=160).columns == {"queue": 46, "item": 66, "jury": 46}
+    assert Panes(width=160).columns == {"queue": 48, "item": 64, "jury": 46}
     assert Panes(width=220).columns == {"queue": 60, "item": 95, "jury": 63}
 
 
 def test_blind_gives_the_place_of_the_jury_to_the_item(blind: Review) -> None:
-    # 160 columns without the queue's 46 and one rule.
-    assert widths(blind) == {"queue": 46, "item": 113}
+    # 160 columns without the queue's 48 and one rule.
+    assert widths(blind) == {"queue": 48, "item": 111}
     assert blind.state.panes.names == ("queue", "item")
     blind.press("deeper", "deeper")
     assert blind.state.panes.current == "item"
@@ -39,9 +39,9 @@ def test_blind_gives_the_place_of_the_jury_to_the_item(blind: Review) -> None:
     blind.press("pane.next")
     assert blind.state.panes.current == "queue"
     blind.press("reveal")
-    assert widths(blind) == {"queue": 46, "item": 66, "jury": 46}
+    assert widths(blind) == {"queue": 48, "item": 64, "jury": 46}
     blind.press("next")
-    assert widths(blind) == {"queue": 46, "item": 113}
+    assert widths(blind) == {"queue": 48, "item": 111}
     blind.press("label.pass", wait=1)
     blind.press("back")
     assert blind.item.row.label is not None
@@ -67,11 +67,11 @@ def test_a_finished_queue_has_no_jury(tmp_path: Path) -> None:
 
 def test_keys_widen_and_narrow_the_pane_in_focus_and_set_all_back(review: Review) -> None:
     review.press("screen.queue", "pane.wider")
-    assert widths(review) == {"queue": 50, "item": 62, "jury": 46}
+    assert widths(review) == {"queue": 52, "item": 60, "jury": 46}
     review.press("pane.next", "pane.narrower")
-    assert widths(review) == {"queue": 50, "item": 66, "jury": 42}
+    assert widths(review) == {"queue": 52, "item": 64, "jury": 42}
     review.press("pane.next", "pane.wider")
-    assert widths(review) == {"queue": 50, "item": 70, "jury": 38}
+    assert widths(review) == {"queue": 52, "item": 68, "jury": 38}
     review.press("pane.default")
     assert widths(review) == Panes(width=160).columns
 
