@@ -262,8 +262,7 @@ class Guesser(TableShapes):
         made = {**self.made, "item": self.item, "judge": self.judge_path()}
         made |= {role: roles[role] for role in ("reason", "error") if role in roles}
         of_people = {*self.columns} >= _OF_PEOPLE
-        said = of_people or self.options.criteria_columns
-        if of_people or not ({*ANSWERS, "error"} & roles.keys() or said):
+        if of_people or not {*ANSWERS, "error"} & roles.keys():
             return self.unnamed(made)
         made |= {
             "epoch" if role == "repeat" else role: roles[role] for role in roles if role in BALLOT
@@ -358,7 +357,7 @@ class Guesser(TableShapes):
             if self.words([self.cells(column)]):
                 self.roles["score"] = column
                 return self.long()
-        rest = rest or self.ranks()
+        rest = [*self.options.criteria_columns] or rest or self.ranks()
         if not rest:
             problem = "has no column with what the judges said"
             return _unsure(_map(made), f"{problem} {self.has}", self.write)
@@ -380,7 +379,8 @@ class Guesser(TableShapes):
         self.made |= self.named_scale(rest)
         made = self.made | made | {"item": self.item or "=table", "ballots": rules}
         self.told_apart(made, [made["judge"]], wide=False)
-        return _unsure(_map(made), problem, self.see, *rest)
+        sure = Guess(_map(made), self.given)
+        return sure if self.given else _unsure(sure.made, problem, self.see, *rest)
 
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
         self.invert((*judges, *criteria))

@@ -452,6 +452,14 @@ def test_reasons_and_errors_beside_a_judge_belong_to_it() -> None:
     assert body["jurors"] == [{"id": "x", "score": 1, "reason": "so"}]
 
 
+def test_columns_of_questions_may_stand_beside_a_column_of_judges() -> None:
+    text = "id,judge,tone,length\na,ann,1,0\na,ben,1,1\nb,ann,0,1\nb,ben,1,0\n"
+    found = verdicts(text, criteria_columns=("tone", "length"))
+    assert [(one["id"], [juror["score"] for juror in one["jurors"]]) for one in found] == [
+        ("a / tone", [1, 1]), ("a / length", [0, 1]), ("b / tone", [0, 1]), ("b / length", [1, 0]),
+    ]  # fmt: skip
+
+
 def test_columns_that_ask_different_questions_are_verdicts_of_their_own() -> None:
     text = "id,answer,tone,length,why\n1,A,0.5,7,\n"
     first, second = verdicts(text, criteria_columns=("tone", "length"))
