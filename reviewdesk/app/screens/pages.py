@@ -90,13 +90,8 @@ class RunsScreen(DeskScreen):
             self._drawn = page.drawn
             for pane, document in zip(panes, page.documents(), strict=True):
                 pane.paint(partial(document_lines, document), keep=True)
-            # The line of the cursor stays in view; the first line is the head.
-            line = page.cursor + 1
-            top = runs.scroll_offset.y
-            if line <= top:
-                runs.go(line - 1)
-            elif line >= top + runs.page:
-                runs.go(line - runs.page + 1)
+            # The first line is the head, which the first run brings into view.
+            runs.reveal(page.cursor + bool(page.cursor))
 
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move through the runs by lines, and scroll the details by pages."""

@@ -77,6 +77,18 @@ class Drawn(Widget):
         super().notify_style_update()
         self._strips.clear()
 
+    @property
+    def page(self) -> int:
+        return max(1, self.size.height)
+
+    def reveal(self, line: int | None) -> None:
+        """Scroll as little as brings a line into view, if there is one."""
+        top = self.scroll_offset.y
+        in_view = line is None or top <= line < top + self.page
+        if line is not None and self.size.height and not in_view:
+            to = line if line < top else line - self.page + 1
+            self.scroll_to(y=to, animate=False, force=True)
+
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return whole lines with the app's filters, and cropped.
 
@@ -260,10 +272,6 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
 
     def go(self, at: int) -> None:
         self.scroll_to(y=at, animate=False, force=True)
-
-    @property
-    def page(self) -> int:
-        return max(1, self.size.height)
 
     @property
     def in_view(self) -> list[str]:

@@ -317,28 +317,14 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         """Put the cursor on a line and bring it into view; draw the lines that this changes."""
         before = self._cursor
         self._cursor = cursor
-        self._follow()
+        self.reveal(cursor)
         for index in (before, cursor):
             if index is not None:
                 self.refresh_line(index)
 
-    @property
-    def page(self) -> int:
-        return max(1, self.size.height)
-
-    def _follow(self) -> None:
-        if self._cursor is None or not self.size.height:
-            return
-        top = self.scroll_offset.y
-        height = self.size.height
-        if self._cursor < top:
-            self.scroll_to(y=self._cursor, animate=False)
-        elif self._cursor >= top + height:
-            self.scroll_to(y=self._cursor - height + 1, animate=False)
-
     def on_resize(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._keys))
-        self._follow()
+        self.reveal(self._cursor)
 
     def on_click(self, event: events.Click) -> None:
         index = event.y + self.scroll_offset.y
