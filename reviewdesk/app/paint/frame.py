@@ -229,16 +229,10 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
     for digit, tag in enumerate(line_.offered, 1):
         mark, ink = ("✓", Tone.PASS) if tag in line_.tags else (" ", Tone.TEXT)
         groups.append(line((str(digit), Tone.KEY), (f"{mark}{inline(tag)}", ink)))
-    more = [inline(tag) for tag in line_.tags if tag not in line_.offered]
-    groups += [line((f"also {', '.join(more)}", Tone.MUTED))] if more else []
-    groups.append(
-        line(
-            ("t", Tone.KEY),
-            (" a new one  ", Tone.MUTED),
-            ("esc", Tone.KEY),
-            (" closes", Tone.MUTED),
-        )
-    )
+    others = [inline(tag) for tag in line_.tags if tag not in line_.offered]
+    groups += [line((f"also {', '.join(others)}", Tone.MUTED))] if others else []
+    keys = ("t", Tone.KEY), (" a new one  ", Tone.MUTED), ("esc", Tone.KEY), (" closes", Tone.MUTED)
+    groups.append(line(*keys))
     return [line(" ") + row for row in flow(groups, max(1, width - 2), 2)]
 
 
