@@ -125,11 +125,10 @@ class CalibrationController:
         return {name: value for name, value in chosen.items() if name in self.page.options}
 
     @property
-    def drawn(self) -> tuple[object, ...]:
-        """A value that differs where ``document`` does: first how it is drawn, then its content."""
+    def how(self) -> tuple[object, ...]:
+        """The choices by which ``document`` shows what was read."""
         session = self._core.session
-        how = *self._chosen.values(), session.view.blind, session.withheld
-        return how, id(self.found.get(self.page.read_as))
+        return *self._chosen.values(), session.view.blind, session.withheld
 
     def document(self) -> Document:
         session = self._core.session
@@ -281,10 +280,6 @@ class RunsController:
         return self._chosen and self._chosen.hash
 
     name = "Runs"
-
-    @property
-    def drawn(self) -> tuple[object, ...]:
-        return self.runs, self.cursor, self.details, self._core.session.run.hash
 
     def documents(self) -> tuple[Document, Document]:
         session = self._core.session

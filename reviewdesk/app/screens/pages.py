@@ -21,7 +21,7 @@ class CalibrationScreen(DeskScreen):
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
-        self._painted: dict[str, tuple[object, ...]] = {}
+        self._how: dict[str, tuple[object, ...]] = {}
         self._full = False
         """Whether the second layer is drawn. The key that adds it scrolls to it."""
 
@@ -35,11 +35,8 @@ class CalibrationScreen(DeskScreen):
         page: CalibrationController = controller.page
         name = page.page.name
         pane = self.query_one(f"#{name}", Pane)
-        if (last := self._painted.get(name)) != page.drawn:
-            document = page.document()
-            keep = last is not None and last[0] == page.drawn[0]
-            pane.paint(lambda width: document_lines(document, width), keep=keep)
-            self._painted[name] = page.drawn
+        pane.paint(partial(document_lines, page.document()), keep=self._how.get(name) == page.how)
+        self._how[name] = page.how
         if page.full and not self._full:
             pane.jump(1)
         self._full = page.full
@@ -69,7 +66,7 @@ class RunsScreen(DeskScreen):
     RunsScreen.-wide #details { height: 1fr; border-top: none; border-left: solid $desk-rule; }
     """
 
-    _drawn: object = None
+    _cursor = -1
 
     def body(self) -> ComposeResult:
         with Container(id="body"):
@@ -86,10 +83,10 @@ class RunsScreen(DeskScreen):
         runs.styles.height = "1fr" if wide else len(page.runs) + 2
         if self.focused is None:
             self.set_focus(runs)
-        if self._drawn != page.drawn:
-            self._drawn = page.drawn
-            for pane, document in zip(panes, page.documents(), strict=True):
-                pane.paint(partial(document_lines, document), keep=True)
+        for pane, document in zip(panes, page.documents(), strict=True):
+            pane.paint(partial(document_lines, document), keep=True)
+        if self._cursor != page.cursor:
+            self._cursor = page.cursor
             # The first line is the head, which the first run brings into view.
             runs.reveal(page.cursor + bool(page.cursor))
 

@@ -92,7 +92,6 @@ def label_mark(row: QueueRow) -> Piece:
     return f"{mark}{UNSAVED * row.saving}", ink
 
 
-@lru_cache(1024)
 def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
     """Return flags in words if they all fit, else in short, with the number that has no room."""
     if spelled and len(text := in_words(flags)) <= room:
