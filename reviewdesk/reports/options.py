@@ -16,10 +16,6 @@ TABLE_OPTIONS = frozenset({
     "judge_columns", "criteria_columns", "item_column", "output_column", "reason_suffix", "map",
 })  # fmt: skip
 """The options that only tables have."""
-_IN_COMMANDS = (
-    "item_column", "judge_columns", "criteria_columns", "output_column", "reason_suffix",
-    "pass_labels", "fail_labels",
-)  # fmt: skip
 
 
 class ReadOptions(Struct, frozen=True):
@@ -60,16 +56,15 @@ class ReadOptions(Struct, frozen=True):
             raise UsageError(f"{min(both)!r} cannot mean a pass and a fail", "Give one of them.")
 
     def in_command(self) -> str:
-        """Return what a person says of a table's columns and words, as options of a command."""
-        words = ""
-        for name in _IN_COMMANDS:
-            value = getattr(self, name)
-            option = f" --{name.replace('_labels', '_label').replace('_', '-')} "
-            listed = [value] if isinstance(value, str) else value or ()
-            if listed and name.endswith("_columns"):
-                listed = [",".join(listed)]
-            words += "".join(option + show_line(shlex.quote(one), 300) for one in listed)
-        return words
+        """Return what a person says of a table's columns, as options of a command."""
+        said = {
+            "item-column": self.item_column,
+            "output-column": self.output_column,
+            "judge-columns": ",".join(self.judge_columns),
+            "criteria-columns": ",".join(self.criteria_columns),
+        }
+        given = (f" --{option} {shlex.quote(text)}" for option, text in said.items() if text)
+        return show_line("".join(given), 300)
 
     def given(self) -> dict[str, Any]:
         """Return the given options except ``format`` as JSON; they are part of a run's identity.

@@ -57,6 +57,7 @@ _RAW = (
 _UNREADABLE = "a score that cannot be read is a ballot that is not understood, without a vote"
 _EMPTY = "a score that is empty or NaN is not measured, and casts no vote"
 _MOST_NAMED = 5
+_SENTENCE = 3  # words, which may say of a response what it failed to do
 _MOST_EARLY = 10_000
 
 Key: TypeAlias = tuple[str, str]
@@ -121,7 +122,6 @@ class TableSurvey:
         self,
         *,
         scale_by_judge: bool,
-        panel: bool = False,
         scored: bool | None = None,
         streamed: bool = False,
     ) -> None:
@@ -136,11 +136,9 @@ class TableSurvey:
         self._items = array("q")
         self._last: Sequence[Key] = ()
         self._by_judge = scale_by_judge
-        self._panel = panel
         self._off = LateFacts()
         """The judges or questions with a score outside 0..1; their best score may not be 1."""
         self.judges: set[str] = set()
-        self._panel_judges: dict[str, None] = {}
         self._scored = LateFacts()
         self._all_scored = scored
 
@@ -168,8 +166,6 @@ class TableSurvey:
                 continue
             vote.surveyed = True
             self.judges.add(vote.judge)
-            if not vote.check and not vote.dimension and len(self._panel_judges) <= _MOST_NAMED:
-                self._panel_judges.setdefault(vote.judge)
             score = likely_number(vote.score)
             if score is not None and not 0 <= score <= 1:
                 self._off.add(vote.judge if self._by_judge else vote.dimension)
@@ -187,15 +183,6 @@ class TableSurvey:
 
     def several(self, item: str) -> bool:
         return hash(item) in self._several
-
-    def panel_note(self) -> tuple[str, ...]:
-        """Return a note that a tool's scores by name are read as one panel; empty for one judge."""
-        if not self._by_judge or self._panel or len(self._panel_judges) < 2:
-            return ()
-        named = ", ".join(show_line(name, 40) for name in [*self._panel_judges][:_MOST_NAMED])
-        more = ", ..." if len(self._panel_judges) > _MOST_NAMED else ""
-        advice = "name those that ask different questions with --criteria-columns"
-        return (f"read as one panel: {named}{more}; {advice}",)
 
     def off_scale(self, judge: str, dimension: str = "") -> bool:
         """Return True if a score of this question (in a tool's table: judge) is outside 0..1."""
@@ -367,6 +354,8 @@ class BallotMaker:
         body["pass"] = None
         if status := self.words.failure(word):
             body["status"] = status
+        elif stated_error(word) and len(word.split()) < _SENTENCE:
+            body |= failure(word)
         else:
             self._remarks.append(("word", body["label"]))
 

@@ -153,6 +153,8 @@ _CRITERION = re.compile(
     r"|hallucination|coherence|consistency|fluency|clarity|safety|toxicity|bias|tone|style|tonfall"
     r"|humou?r|empathy|format|grammar|readability|instruction_following|noise_sensitivity"
     r"|complexity|verbosity|honesty|engagement|specificity|overall|quality|depth|creativity"
+    r"|helpful|harmless|polite|concise|truthful|coherent|fluent|grounded|faithful|friendly"
+    r"|(?:on|follows|answers|uses|mentions|cites|stays|avoids)_[a-z]\w*|\w+_(?:adherence|compliance)"
     r")(?:_metric|_free|\d*)"
 )
 """Names of questions about a response, which are never names of judges."""
@@ -250,7 +252,9 @@ NEITHER = re.compile(
 """Words for an answer between a pass and a fail."""
 _FAILURES = frozenset({"error", "parse_fail"})
 _STATED_ERROR = re.compile(
-    r"(?:\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 )", re.IGNORECASE
+    r"(?:(?:\w+ )?\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 |could not "
+    r"|unparse?able|invalid (?:json|output|response|format)|no (?:response|output)\b|not run\b)",
+    re.IGNORECASE,
 )
 _PART = re.compile(
     r"([-+]?[\d.]+)\s*(?:(?:/|(?:out )?of|von|de|sur|su|van|av|af|z)\s*([\d.]+)"

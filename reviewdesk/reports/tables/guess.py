@@ -146,9 +146,7 @@ class Guesser(TableShapes):
         if self.options.judge_columns:
             named = show_line(self.roles["judge"], 60)
             problem = f'has a column "{named}" with a judge in each row'
-            judges = listed(sorted(self.said_in([self.roles["judge"]])))
-            hint = f"Name its judges ({judges}), or open it as it is: reviewdesk open {self.file}"
-            return _unsure(TableMap(), problem, hint)
+            return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.file}")
         if self.form:
             return self.long()
         asks = bool({"judge", "dimension"} & self.roles.keys())

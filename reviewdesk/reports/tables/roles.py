@@ -18,6 +18,7 @@ from reviewdesk.reports.tables.cells import (
     likely_number,
     parsed,
     roles_of,
+    stated_error,
     with_decimal_point,
     without_remark,
 )
@@ -540,6 +541,7 @@ class TableRoles(TableContent):
         """Return the words of some columns' cells as pass and fail, if any is new."""
         known = self.known_words()
         cells = [cell for one in columns for cell in one if str(cell).casefold() not in known]
+        cells = [one for one in cells if not (stated_error(one) or USUAL.failure(one))]
         if not self.has_words(cells) or len(found := sorted({*cells})) == 1:
             return {}
         found = [word for word in found if not NEITHER.search(word)]

@@ -19,7 +19,7 @@ from reviewdesk.reports.bytes.window import Outline, Window, not_utf8
 from reviewdesk.reports.mapping.foreign import LateFactError
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
-from reviewdesk.reports.tables.cells import Cells, is_answer, likely_number, roles_of
+from reviewdesk.reports.tables.cells import Cells, is_answer, is_criterion, likely_number, roles_of
 from reviewdesk.reports.tables.header import (
     column_names,
     count_up,
@@ -43,6 +43,8 @@ _CELLS_OF = frozenset({"individual_scores", "scores", "values"})
 _TEXTS = frozenset({"input", "output", "human", "reference"})
 """Roles that tell the names of columns from those of rows."""
 _MOST_COLUMNS = 1000
+_MANY = 7
+"""More names than this, which each of fewer objects has, are those of items and not of judges."""
 _BLOCK = 1 << 18
 _DELIMITERS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")
 _SYNTAX_ERRORS = {
@@ -357,6 +359,10 @@ def _is_jury(held: Any) -> bool:
     return "judge" in roles and not {"score", "pass", "label"}.isdisjoint(roles)
 
 
+def _is_ballot(held: Any) -> bool:
+    return isinstance(held, dict) and len(held) < _MANY and _holds_answers(held, 0)
+
+
 def _holds_answers(cells: Cells, depth: int = 3) -> bool:
     inner = [one[0] if isinstance(one, list) and one else one for one in cells.values()]
     within = [one for one in inner if isinstance(one, dict)] if depth else []
@@ -392,7 +398,10 @@ def _orient(document: Cells) -> str:
         return ""
     if count_up([*document]):
         return "index"
-    if all(map(str.isdecimal, rows[0])):
+    many = [*rows[0]] if len(rows[0]) > max(_MANY, 2 * len(rows)) else []
+    shared = many and all(2 * len(one.keys() & rows[0].keys()) > len(one) for one in rows)
+    answers = shared and all(is_answer(one) or _is_ballot(one) for one in rows[0].values())
+    if all(map(str.isdecimal, rows[0])) or (answers and not any(map(is_criterion, many))):
         return "columns"
     if _TEXTS & roles_of(document).keys() and not _TEXTS & roles_of(rows[0]).keys():
         return "columns"

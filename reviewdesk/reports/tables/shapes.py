@@ -16,7 +16,7 @@ from reviewdesk.reports.tables.cells import (
     name,
     parsed,
 )
-from reviewdesk.reports.tables.nested import JUDGE, SURE
+from reviewdesk.reports.tables.nested import JUDGE, MODEL, SURE
 from reviewdesk.reports.tables.roles import TableRoles, frame_of, stem_of
 from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
@@ -375,6 +375,13 @@ def are_sure(judges: Sequence[str]) -> bool:
     ]
     short = all(len(one) < 3 or JUDGE.search(one) or one[-1].isdigit() for one in rest)
     return all(map(SURE.search, judges)) and (short or len(judges) == 1)
+
+
+def are_models(names: Sequence[str]) -> list[str]:
+    """Return the names of evaluators that are told apart by models, as judges of one question."""
+    matches = {one: MODEL.search(one) for one in names if not is_criterion(one)}
+    found = {one: match[0].casefold() for one, match in matches.items() if match}
+    return [*found] if len({*found.values()}) > 1 and not _frames_of([*found])[0] else []
 
 
 _VERSION = re.compile(

@@ -7,7 +7,7 @@ import hashlib
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from functools import partial
 from itertools import chain, islice
@@ -29,11 +29,12 @@ from reviewdesk.reports.maps import map_text, packaged
 from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.tables.cells import FACTS, CellError, roles_of, usual_scale
+from reviewdesk.reports.tables.cells import FACTS, CellError, likely_number, roles_of, usual_scale
 from reviewdesk.reports.tables.entries import MapReader
 from reviewdesk.reports.tables.guess import Guess, Guesser, listed
 from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
-from reviewdesk.reports.tables.table_map import BallotRule, TableMap, Words, absent, by_names
+from reviewdesk.reports.tables.shapes import are_models
+from reviewdesk.reports.tables.table_map import BallotRule, TableMap, Vote, Words, absent, by_names
 from reviewdesk.reports.tables.verdict import verdicts
 from reviewdesk.reports.wording import FieldError, spell_path
 
@@ -168,7 +169,7 @@ def open_table(
     for column, count in Counter(layout.columns).items():
         if count > 1 and column and column in reading.used:
             raise fail("", f'has the column "{show_line(column, 60)}" twice', "Keep one of them.")
-    survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel, streamed=streamed)
+    survey = TableSurvey(scale_by_judge=bool(made.name), streamed=streamed)
     looked = ImportTally(lenient=True, odd=streamed)
     if not streamed:
         remarks = Remarks()
@@ -272,7 +273,8 @@ def _read_by(
         with _rows(source, layout, fail) as rows:
             layout = with_columns(layout, rows if whole else islice(rows, _SAMPLE_ROWS), fail)
     _check_columns(source, layout, options, made if named else None, whole=whole)
-    if made is not None and (made := _by_person(source, layout, made, options, fail)):
+    ours = bool(fits) and not own
+    if made is not None and (made := _by_person(source, layout, made, options, fail, ours=ours)):
         # The hash is part of the run's identity, because a changed map makes another run.
         version = hashlib.sha256(maps.map_text(fits[0]).encode()).hexdigest()[:8] if own else ""
         return layout, Guess(made, format=f"{fits[0]}, map {version}" if own else "")
@@ -293,7 +295,7 @@ def _check_columns(
 ) -> None:
     """Raise UsageError if a table lacks the columns that a person names, or those of the map."""
     suffix = options.reason_suffix or ""
-    suffixed = any(one.endswith(suffix) for one in layout.columns)
+    suffixed = not suffix or any(one.endswith(suffix) for one in layout.columns)
     said: dict[str, Words] = {
         "--item-column": options.item_column or "",
         "--output-column": options.output_column or "",
@@ -306,59 +308,82 @@ def _check_columns(
                 raise LateFactError  # a later row may have the key
             problem = f'{option}: {source.shown_name} has no column "{show_line(gone, 60)}"'
             columns = f"(its columns: {listed(layout.columns)})"
-            where = "in the map as it" if option == "--map" else "as the file"
-            raise UsageError(f"{problem} {columns}", f"Name its columns {where} does.")
+            raise UsageError(f"{problem} {columns}", "Name its columns as the file does.")
 
 
 def _by_person(
-    source: Source, layout: Layout, made: TableMap, options: ReadOptions, fail: Fail
+    source: Source,
+    layout: Layout,
+    made: TableMap,
+    options: ReadOptions,
+    fail: Fail,
+    *,
+    ours: bool = False,
 ) -> TableMap | None:
     """Return a map with what a person names, or None if that is columns which it does not read.
 
-    All rows are read until every name of a judge or a question is found.
+    All rows are read until every name of a judge or a question is found. In a map of ours, names
+    of models form a panel.
     """
-    made = replace(
-        made,
-        item=options.item_column or made.item,
-        output=options.output_column or made.output,
-    )
+    item, output = options.item_column, options.output_column
+    made = replace(made, item=item or made.item, output=output or made.output)
     if suffix := options.reason_suffix:
-        whys = "|".join(one for one in layout.columns if one.endswith(suffix))
-        rules = made.ballots or [{}]
-        own = [f"*{suffix}" if one.get("columns", made.columns) else whys for one in rules]
-        rules = [one | {"reason": why} for one, why in zip(rules, own, strict=True)]
-        made = replace(made, ballots=rules)
+        wide = made.columns or any("columns" in one for one in made.ballots)
+        why = "|".join(one for one in layout.columns if one.endswith(suffix))
+        more = {"reason": f"*{suffix}" if wide else why}
+        made = replace(made, ballots=[one | more for one in made.ballots or [{}]])
     said = (*options.judge_columns, *options.criteria_columns)
     if not said:
-        return made
+        return _with_panel(source, layout, made, fail) if ours else made
     judges: dict[str, str] = {}
     asked: dict[str, str] = {}
-    entries = MapReader(made, layout).entries
-    with _rows(source, layout, fail) as rows, suppress(RefusedTableError):
-        for row in rows:
-            for vote, _ in chain.from_iterable(found for _, found, _ in entries(row, Remarks())):
-                column = vote.column if vote.judge in vote.column else vote.judge
-                judges |= dict.fromkeys((folded(column), folded(vote.judge)), vote.judge)
-                asked[folded(vote.dimension)] = vote.dimension
+    with _rows(source, layout, fail) as rows:
+        for vote in _votes(rows, layout, made):
+            column = vote.column if vote.judge in vote.column else vote.judge
+            judges |= dict.fromkeys((folded(column), folded(vote.judge)), vote.judge)
+            asked[folded(vote.dimension)] = vote.dimension
             if judges.keys() >= {*map(folded, said)}:
                 break
-    known = (judges, asked | judges)
-    names = [
-        [held.get(folded(one), "") for one in some]
-        for some, held in zip((options.judge_columns, options.criteria_columns), known, strict=True)
-    ]
-    if all(map(all, names)):
-        rest = [one for one in dict.fromkeys(judges.values()) if one not in chain(*names)]
+    panel = [judges.get(folded(one), "") for one in options.judge_columns]
+    criteria = [(asked | judges).get(folded(one), "") for one in options.criteria_columns]
+    named = [*dict.fromkeys(judges.values())]
+    if all(found := (*panel, *criteria)):
+        rest = [one for one in named if one not in found] if panel else []
         note = f"not read, because --judge-columns does not name them: {listed(rest)}"
-        unread = [note] if options.judge_columns and rest else []
-        return replace(by_names(made, *names), notes=[*made.notes, *unread])
+        made = replace(made, notes=[*made.notes, *([note] if rest else [])])
+        return by_names(made, panel, criteria)
     if {*said} <= {*layout.columns}:
         return None
-    gone = next(one for one in said if folded(one) not in known[one in options.criteria_columns])
-    problem = f'has no column "{show_line(gone, 60)}" and no judge of that name'
-    held = f"judges: {listed([*dict.fromkeys(judges.values())])}; " if judges else ""
-    held += f"columns: {listed(layout.columns)}"
+    problem = f'has no column "{show_line(said[found.index("")], 60)}" and no judge of that name'
+    held = f"judges: {listed(named)}; columns: {listed(layout.columns)}"
     raise fail("", f"{problem} (its {held})", "Name its columns or judges as the file does.")
+
+
+def _votes(rows: Iterable[TableRow], layout: Layout, made: TableMap) -> Iterator[Vote]:
+    """Yield the votes in some rows, as a map reads them, until one cannot be read."""
+    entries = MapReader(made, layout).entries
+    with suppress(CellError, RefusedTableError, FieldError):
+        for row in rows:
+            for _, ballots, _ in entries(row, Remarks()):
+                yield from (vote for vote, _ in ballots)
+
+
+def _with_panel(source: Source, layout: Layout, made: TableMap, fail: Fail) -> TableMap:
+    """Return a tool's map whose judges are no questions; a note says which form a panel.
+
+    Evaluators that are named after models are judges, even where their names are questions.
+    """
+    if made.panel:
+        return made
+    with _rows(source, layout, fail) as rows:
+        votes = [*_votes(islice(rows, _SAMPLE_ROWS), layout, made)]
+    panel = [*dict.fromkeys(one.judge for one in votes if not (one.dimension or one.check))]
+    if made.dimension and made.dimension == made.judge:
+        panel = are_models([*dict.fromkeys(one.judge for one in votes)])
+        made = by_names(made, panel, (), others=True) if panel else made
+    advice = "name those that ask different questions with --criteria-columns"
+    note = [f"read as one panel: {listed(panel)}; {advice}"] if len(panel) > 1 else []
+    return replace(made, notes=[*made.notes, *note])
 
 
 def _with_scale(guess: Guess, layout: Layout, sample: Sequence[TableRow]) -> Guess:
@@ -370,25 +395,22 @@ def _with_scale(guess: Guess, layout: Layout, sample: Sequence[TableRow]) -> Gue
     if guess.sure or not guess.judges or made.scale is not None or made.scales:
         return guess
     scores: dict[str, list[Any]] = {}
-    with suppress(CellError, RefusedTableError, FieldError):
-        entries = MapReader(made, layout).entries
-        for row in sample:
-            for _, ballots, _ in entries(row, Remarks()):
-                for vote, _ in ballots:
-                    scores.setdefault(vote.dimension, []).append(vote.score)
-        alike: dict[bool | None, list[str]] = {}
-        for name, held in scores.items():
-            if scale := usual_scale(held):
-                alike.setdefault(None if scale[1] == _PERCENT else scale == (0, 1), []).append(name)
-        found = {
-            name: usual_scale(chain.from_iterable(scores[one] for one in names))
-            for names in alike.values()
-            for name in names
-        }
-        if len(alike) > 1:
-            made = replace(made, scales={name: [*scale] for name, scale in found.items() if scale})
-        elif (scale := usual_scale(chain.from_iterable(scores.values()))) and scale != (0, 1):
-            made = replace(made, scale=[*scale])
+    for vote in _votes(sample, layout, made):
+        scores.setdefault(vote.dimension, []).append(vote.score)
+    alike: dict[bool | None, list[str]] = {}
+    for name, held in scores.items():
+        if scale := usual_scale(held):
+            alike.setdefault(None if scale[1] == _PERCENT else scale == (0, 1), []).append(name)
+    found = {
+        name: usual_scale(chain.from_iterable(scores[one] for one in names))
+        for names in alike.values()
+        for name in names
+    }
+    numbers = [one for one in scores.values() if {*map(likely_number, one)} != {None}]
+    if len(alike) > 1:
+        made = replace(made, scales={name: [*scale] for name, scale in found.items() if scale})
+    elif (scale := usual_scale(chain.from_iterable(numbers))) and scale != (0, 1):
+        made = replace(made, scale=[*scale])
     return replace(guess, made=made)
 
 
@@ -411,11 +433,7 @@ def _misses_answers(made: TableMap, layout: Layout) -> bool:
     if outline is None or layout.orient or made.rows not in ("", layout.key):
         return False
     row = TableRow(1, outline.first(layout.key) if layout.key else outline.keys, "", 1)
-    try:
-        entries = MapReader(made, layout).entries(row, Remarks())
-    except RefusedTableError:
-        return False
-    votes = [vote for _, ballots, _ in entries for vote, _ in ballots]
+    votes = [*_votes([row], layout, made)]
     unread = [one for one in votes if one.unread or isinstance(one.score, dict)]
     return len(unread) == len(votes) > 0
 

@@ -152,10 +152,12 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     ballots: list[dict[str, Any]] = []
 
 
-def by_names(made: TableMap, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
+def by_names(
+    made: TableMap, judges: Sequence[str], criteria: Sequence[str], *, others: bool = False
+) -> TableMap:
     """Return a map whose judges of some names form one panel, and those of others are criteria.
 
-    If ``judges`` are named, the answers of others are not read.
+    If ``judges`` are named, the answers of others are read only if ``others`` is true.
     """
     rules = []
     for rule in made.ballots or [{}]:
@@ -169,14 +171,9 @@ def by_names(made: TableMap, judges: Sequence[str], criteria: Sequence[str]) -> 
         for names, about in ((criteria, {"dimension": who}), (judges, one)):
             where = rule.get("where", made.where) | {who: [*names]}
             rules += [rule | {"as": "ballot", "where": where} | about] if names else []
-        rules.append(rule | {"as": "none"} if judges else rule)
-    decided = made.decision
-    if decided and criteria and not judges:
-        # It decides on the item, and on none of the questions.
-        own: dict[str, Any] = dict.fromkeys(("each", "pass", "label", "reason"), "")
-        own |= {"columns": [decided], "judge": "=*", "dimension": "=*"}
-        rules.append(own | {"score": "*", "decision": "*"})
-        decided = ""
+        rules.append(rule | {"as": "none"} if judges and not others else rule)
+    # It decides on the item, and on none of the questions.
+    decided = made.decision if judges else ""
     return replace(made, ballots=rules, decision=decided, panel=made.panel or bool(judges))
 
 

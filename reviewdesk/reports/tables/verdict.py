@@ -370,6 +370,6 @@ def verdicts(
             yield ReportVerdict("", maker.body(draft, place), place, None, None, draft.secrets)
     tally.unreadable = remarks.first_unreadable
     ballot_notes = remarks.ballot_notes(options.models, survey.judges)
-    tally.notes.extend([*survey.panel_note(), *ballot_notes, *remarks.notes(LEFT_OUT)])
+    tally.notes.extend([*ballot_notes, *remarks.notes(LEFT_OUT)])
     if survey.apart:
         tally.notes.append(f"rows of one item that were apart were joined ({survey.apart}x)")

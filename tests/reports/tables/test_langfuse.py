@@ -22,11 +22,11 @@ def row(source: str, name: str, kind: str, value: Any, word: str = "", **more: s
 
 
 ROWS = (
-    row("EVAL", "helpful", "NUMERIC", 0.8, comment="fine"),
-    row("EVAL", "helpful", "NUMERIC", 0.3, trace="t2", observation="o1"),
+    row("EVAL", "fits", "NUMERIC", 0.8, comment="fine"),
+    row("EVAL", "fits", "NUMERIC", 0.3, trace="t2", observation="o1"),
     row("EVAL", "tone", "CATEGORICAL", 2, "correct"),
     row("API", "safe", "BOOLEAN", 1, "True"),
-    row("EVAL", "helpful", "NUMERIC", 0.6),
+    row("EVAL", "fits", "NUMERIC", 0.6),
     row("ANNOTATION", "right", "BOOLEAN", 0, "False", comment="no"),
     row("EVAL", "length", "NUMERIC", 120),
     row("API", "essay", "TEXT", "", "some words"),
@@ -43,8 +43,8 @@ def test_the_scores_of_a_trace_are_one_jury() -> None:
         "id": "t1",
         "case": {"test": "chat", "tags": ["x"]},
         "jurors": [
-            {"id": "helpful", "score": 0.8, "reason": "fine", "at": TIME},
-            {"id": "helpful#2", "score": 0.6, "at": TIME},
+            {"id": "fits", "score": 0.8, "reason": "fine", "at": TIME},
+            {"id": "fits#2", "score": 0.6, "at": TIME},
             {"id": "safe", "score": 1, "pass": True, "at": TIME},
             {"id": "length", "raw_score": 120, "at": TIME},
         ],
@@ -52,7 +52,7 @@ def test_the_scores_of_a_trace_are_one_jury() -> None:
         "provenance": {"pointer": "line 2"},
         "meta": {"origin": {"trace": "t1"}},
     }
-    assert (second["id"], scores(second)) == ("t2/o1", {"helpful": 0.3})
+    assert (second["id"], scores(second)) == ("t2/o1", {"fits": 0.3})
 
 
 def test_every_evaluator_has_its_scale_and_what_was_not_read_is_said() -> None:
@@ -78,10 +78,10 @@ def test_what_a_score_belongs_to() -> None:
 
 BUCKET = {
     "id": "s1", "timestamp": "2025-08-06 10:00:00.000000", "trace_id": "t1", "observation_id": None,
-    "name": "helpful", "value": 0.5, "source": "EVAL", "comment": "r", "data_type": "NUMERIC",
+    "name": "fits", "value": 0.5, "source": "EVAL", "comment": "r", "data_type": "NUMERIC",
     "string_value": None, "author_user_id": None,
 }  # fmt: skip
-API = {"id": "s1", "traceId": "t1", "name": "helpful", "value": 0.5, "source": "EVAL",
+API = {"id": "s1", "traceId": "t1", "name": "fits", "value": 0.5, "source": "EVAL",
        "comment": "r", "dataType": "NUMERIC", "authorUserId": None}  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_json_lines_of_the_bucket_and_answers_of_the_api(text: str, place: str) 
     assert report.format == "langfuse"
     assert first == {
         "id": "t1", "case": {"test": "t1"},
-        "jurors": [{"id": "helpful", "score": 0.5, "reason": "r"}],
+        "jurors": [{"id": "fits", "score": 0.5, "reason": "r"}],
         "provenance": {"pointer": place}, "meta": {"origin": {"trace": "t1"}},
     }  # fmt: skip
 
