@@ -108,7 +108,7 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
 async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     async with showing(tmp_path) as stage:
-        monkeypatch.setattr(stage.controller, "handle", lambda action, _late: done.append(action))
+        monkeypatch.setattr(stage.controller, "handle", done.append)
         for name in SCREENS:
             await on(stage, name)
             for action in there(name) - {"quit.anywhere"}:

@@ -164,7 +164,7 @@ async def test_the_desk_with_other_keys(tmp_path: Path, monkeypatch: pytest.Monk
         # The notice of the first look and the footer tell the keys that are in force.
         assert " 0 pass " in stage.drawn()
         done: list[str] = []
-        monkeypatch.setattr(stage.controller, "handle", lambda action, _late: done.append(action))
+        monkeypatch.setattr(stage.controller, "handle", done.append)
         for action in ACTIONS.values():
             if "review" in action.where and action.id != "quit.anywhere":
                 await stage.press(*found.keys(action.id))
