@@ -149,8 +149,9 @@ def opening_line(
 # What the columns of a table are: asked on a terminal, and kept as a map beside the table
 
 _RULES = ("majority", "mean", "trimmed_mean", "unanimous", "criteria", "none")
+_SCALE = "What is their lowest and highest score? (such as 1..5, empty: not stated)"
 _ITEM = "Which column names the item? (0: the row's number)"
-_KEPT = ("item_column", "judge_columns", "criteria_columns", "strategy", "threshold")
+_KEPT = ("item_column", "judge_columns", "criteria_columns", "strategy", "scale", "threshold")
 """The options whose values the map beside the table holds."""
 
 
@@ -165,8 +166,11 @@ def answers(
     made = dict(given) if unclear.nested else given | _columns(unclear)
     shown = propose(made)
     ballots = [one for body in shown.verdicts for one in body["jurors"]]
-    if not unclear.nested and any("pass" not in one and "score" in one for one in ballots):
-        made |= {"threshold": _threshold()}
+    if not unclear.nested:
+        if any("raw_score" in one and "score" not in one for one in ballots):
+            made["scale"] = click.prompt(_SCALE, default="", show_default=False, err=True) or None
+        if any("score" in one or made.get("scale") for one in ballots if "pass" not in one):
+            made["threshold"] = _threshold()
         shown = propose(made)
     say_section(proposed(shown))
     if not click.confirm("Open it like this?", default=True, err=True):

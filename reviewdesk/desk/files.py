@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,12 @@ def proposed_map(name: str, options: "LoadOptions", max_size: int | None = None)
     from reviewdesk.reports import propose
 
     made = propose(source(name, max_size), options)
-    rules = {"strategy": options.strategy, "threshold": options.threshold}
+    threshold = options.threshold
+    if threshold is not None and (scale := tomllib.loads(made.text).get("scale")):
+        # A map states it on the scale of its scores.
+        low, high = scale
+        threshold = float(f"{low + threshold * (high - low):.12g}")
+    rules = {"strategy": options.strategy, "threshold": threshold}
     stated = [
         f'{key} = "={value}"\n'
         for key, value in rules.items()

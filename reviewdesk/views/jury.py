@@ -157,8 +157,10 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     found = item.assessment
     reasons = {note.flag: in_short(item, note.reason) for note in found.notes}
     low = found.band is Band.LOW
-    # A dissent stands on the line by its name, and tells that votes split.
-    apart = Flag.ESCALATED | Flag.NO_VERDICT | (Flag.SPLIT if dissents(item) else Flag(0))
+    apart = Flag.ESCALATED | Flag.NO_VERDICT
+    if dissents(item):
+        # The first stands on the line by its name, and tells that votes split and one was trimmed.
+        apart |= Flag.SPLIT | Flag.TRIMMED_DISSENT
     names = [word for flag, word in WORDS.items() if flag in reasons and flag not in apart]
     if low and Flag.DERIVED_LOW not in reasons:
         names.append("agreement low")
@@ -188,9 +190,9 @@ def strongest_dissent(item: Item, *, why: bool = True) -> list[Words]:
         return [_quiet("no dissent")] if every else []
     ballot = against[0].ballot
     text = first_line(ballot.reason)
-    told = why and bool(text)
-    said = (_quiet(": "), outside(text, 400, Tone.MUTED)) if told else ()
-    return [(_quiet("dissent "), outside(short_names(item)[ballot.id], 80, Tone.MUTED), *said)]
+    said = (_quiet(": "), outside(text, 400, Tone.MUTED)) if why and text else ()
+    lead = _quiet(f"{'trimmed ' * against[0].trimmed}dissent ")
+    return [(lead, outside(short_names(item)[ballot.id], 80, Tone.MUTED), *said)]
 
 
 def first_line(text: str | None) -> str:

@@ -425,8 +425,7 @@ def _remarks(made: Rerun) -> Iterator[Fact]:
     tone = Tone.MUTED
     text: Words = (short, ", as committed before the first request")
     if made.filed:
-        when = () if made.at is None else (", committed ", moment(made.at), ", as the report says")
-        text = (short, *when)
+        text = (short, ", committed before, as the report says")
     elif made.kept_its_panel is None:
         text = (short, ", not committed beforehand")
     elif not made.kept_its_panel:

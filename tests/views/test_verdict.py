@@ -187,8 +187,8 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "trimmed": (
         {"jurors": FIVE, "strategy": "trimmed_mean", "decision": "pass", "score": 0.583},
         (
-            "pass 3 of 5 pass (0.583, needs 0.70) · dissent trimmed · one vote decides · "
-            "rules disagree · agreement low · dissent e: [b]No[/] ␛[31m"
+            "pass 3 of 5 pass (0.583, needs 0.70) · one vote decides · "
+            "rules disagree · agreement low · trimmed dissent e: [b]No[/] ␛[31m"
         ),
     ),
     "without a score": (

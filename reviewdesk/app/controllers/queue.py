@@ -27,7 +27,7 @@ from reviewdesk.domain.records import Item, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
-from reviewdesk.views.queue import kept_back, waits
+from reviewdesk.views.queue import kept_back
 from reviewdesk.views.words import plural
 
 # moves
@@ -55,11 +55,8 @@ def _blocker(core: Core) -> None:
     keys = [one.key for one in found]
     here = None if item is None else item.row.key
     at = keys.index(here) + 1 if here in keys else 0
-    one = found[at % len(found)]
-    core.review.goto(one.key)
+    core.review.goto(keys[at % len(keys)])
     core.show()
-    (before, name, after) = waits([one])[0]
-    core.say_here(f"{before}{show_line(name, 80)}{after}", Tone.NOTE)
 
 
 def step(core: Core, by: int) -> None:

@@ -80,15 +80,12 @@ def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int)
     room = width - 4
     plot = strip_plot(seats, threshold, room)
     lines = [line(("0 ", Tone.MUTED)) + plot + line((" 1", Tone.MUTED))]
+    legend = "● counted  ○ trimmed  ◆ trimmed dissent  2..9 together"
     if threshold is not None:
         # Scores may hide it on the axis, so the line below points at it.
         at = round(threshold * (room - 1))
-        text = f"threshold {threshold:g}"
-        below = f"{' ' * (at + 2)}▲ {text}"
-        behind = f"{text} ▲".rjust(at + 3)
-        shown = below if len(below) <= width else behind
-        lines.append(cut(line((shown, Tone.MUTED)), width))
-    legend = "● counted  ○ trimmed  ◆ trimmed dissent  2..9 together"
+        lines.append(line((f"{' ' * (at + 2)}▲", Tone.STRONG)))
+        legend += f"  ▲ threshold {threshold:g}"
     return [*lines, *paragraph(legend, width, Tone.MUTED, indent=2)]
 
 

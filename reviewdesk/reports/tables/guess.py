@@ -119,8 +119,8 @@ class Guesser(TableShapes):
         if {"alternative", "rival"} & self.made.keys():
             self.made |= {"rubric": "=Is response A the better one?"} | self.made
             self.made["words"] = self.words_of_pair(_FIRST)
-        if not options.scale and (scale := self.told_scale(self.document)):
-            self.made["scale"] = scale
+        if scale := options.scale or self.told_scale(self.document):
+            self.made["scale"] = [*scale]
         self.item = options.item_column or self.roles.get("item") or ""
         self.checks: list[str] = []
         """Columns of numbers that programs computed, beside those of judges."""

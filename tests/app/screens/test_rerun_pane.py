@@ -194,7 +194,7 @@ async def test_a_filed_rerun_stands_there_too(tmp_path: Path) -> None:
     [
         (
             {"committed_at": "2026-01-02T03:04:05Z"},
-            "committed 2026-01-02 03:04, as the report says",
+            "committed before, as the report says",
         ),
         ({}, "panel hash abc"),
     ],

@@ -111,6 +111,17 @@ def test_four_answers_open_the_table_and_are_kept(asked: Any) -> None:
     assert '"ballots": 2' in asked("ingest", "sheet.csv", "--json").output
 
 
+def test_scores_beyond_one_are_read_by_the_scale_that_is_answered(asked: Any) -> None:
+    Path("sheet.csv").write_text("id,answer,alba,bruno\nq1,a1,5,4\nq2,a2,2,3\n")
+    done = asked("open", "sheet.csv", answers="3,4\nmean\n1..5\n0.7\ny\n")
+    assert done.exit_code == 0, done.output
+    assert "q1:  alba 1.0   bruno 0.75" in done.output
+    # The mean .875 of q1 is over the threshold, which a map states on the scale of its scores.
+    assert 'threshold = "=3.8"' in Path("sheet.csv.map.toml").read_text()
+    assert '"decision": "pass"' in asked("show", "q1", "--json").output
+    assert '"decision": "fail"' in asked("show", "q2", "--json").output
+
+
 def test_columns_may_be_named_and_a_wrong_one_is_asked_for_again(asked: Any) -> None:
     done = asked("open", "sheet.csv", answers="9\nFrage\nalba,bruno\ncriteria\n\ny\n")
     assert done.exit_code == 0, done.output
