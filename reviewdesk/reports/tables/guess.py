@@ -114,6 +114,8 @@ class Guesser(TableShapes):
             for role in (*FACTS, "rubric", "human", "human_by", "human_at")
             if role in self.roles
         }
+        if len(self.sample) > 1 == len(self.said_in([self.made.get("test", "")])):
+            del self.made["test"]  # all rows are of one test, whose name is no item's
         if options.output_column:
             self.made["output"] = options.output_column
         if {"alternative", "rival"} & self.made.keys():

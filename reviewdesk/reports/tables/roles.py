@@ -95,7 +95,8 @@ _OTHER_ID = re.compile(
 )
 """Ids of other things than items."""
 _HUMAN = re.compile(
-    r"(?<![a-z])(?:human|humaine?|humano|mensch|menschliche?s?|人間|人工)(?-i:(?![a-z]))"
+    r"(?<![a-z])(?:human|humaine?|human[oa]|uman[oa]|mensch|menschliche?[rs]?|menselijke?|handmatig"
+    r"|manuelle?[rs]?|relect(?:eur|rice)|ручн\w+|человек|ręczn\w+|人間|人工|人手|사람)(?-i:(?![a-z]))"
     r"|^(?:expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor|reviewer)[ _-](?!\d)"
     r"|[ _-](?:lead|manager|supervisor|moderator|linguist)$"
     r"|^thumbs?\b|^(?:expected|true|target|ground[ _-]?truth)[ _-](?:verdict|label|decision|vote)"
@@ -183,17 +184,12 @@ class TableRoles(TableContent):
         if votes and not decimal and all(map(_is_vote, votes)):
             del self.roles["judge"]  # its cells are no names
             self.people += [judge] if _RATER.search(f"{judge} 1") else []
-        if any(isinstance(one, list) for one in self.cells(self.roles.get("dimension", "@"))):
-            del self.roles["dimension"]  # it has the answers to several questions
         self.raw = raw_forms(
             one
             for one in self.columns
             if all(likely_number(cell) is not None for cell in self.cells(one))
         )
         """The columns of scores that also stand in another column, as the judge gave them."""
-        for one, raw in self.raw.items():
-            if raw.casefold().replace("raw", "").strip("_ .") == "score":
-                self.roles["score"] = one
         self.find_replies()
         self.find_texts(free)
         self.roles |= self.inner_roles()

@@ -363,7 +363,10 @@ class TableShapes(TableRoles):
             lists = [parsed(one) for one in self.cells(column) if column.casefold() in _TAGS]
             words = [one for one in lists if type(one) is list and {*map(type, one)} <= {str}]
             lengths = {*map(len, words)} - {0}
-            if words == lists and (len(lengths) > 1 or lengths == {1}):
+            said = {str(text) for one in words for text in one}
+            # A tool tags what it ran; only votes among such words are a person's.
+            of_run = column.casefold() == "tags" and None in map(USUAL.vote, said)
+            if words == lists and not of_run and (len(lengths) > 1 or lengths == {1}):
                 return column
         return ""
 
