@@ -266,18 +266,25 @@ class MapReader:
             known = [*filter(None, map(dict.get, self._panel, texts))]
             whole = len(known) == len(texts) > 0
             votes = {"": known} if whole else self.votes(row.cells, remarks, humans)
-            row_human = self._last_human if len(votes) < 2 else None
+            self._add_label(votes, humans)
             for dimension, ballots in votes.items() if votes else [("", ())]:
                 if (item := items.get(dimension)) is None:
                     key = (items[""].key[0], dimension)
                     item = items[dimension] = replace(items[""], key=key, dimension=dimension)
                     if facts := self._own_facts.get(dimension):
                         item.facts = {**item.facts, **facts}
-                found.append((item, ballots, humans.get(dimension) or row_human))
+                found.append((item, ballots, humans.get(dimension)))
         except CellError as error:
             self._last = None
             found = [(TableItem(("", row.place), problem=error), (), None)]
         return found
+
+    def _add_label(self, votes: dict[str, list[Ballot]], humans: dict[str, Human | None]) -> None:
+        """Add the label of a row: to its only question, else to the item as a whole."""
+        if self._last_human:
+            about = "" if len(votes) > 1 else next(iter(votes), "")
+            humans[about] = humans.get(about) or self._last_human
+            votes.setdefault(about, [])
 
     def _new_item(self, row: TableRow, remarks: Remarks) -> TableItem:
         cells = row.cells

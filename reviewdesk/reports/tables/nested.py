@@ -367,7 +367,7 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
         return rule | ({"reason": whys[0]} if whys else {})
     found = [rules_of(rule_of(one, "@", depth - 1)) for one in elements[:5]]
     shapes = [[one.get("each", one.get("score")) for one in rules] for rules in found]
-    inside = any("each" in one for one in found[0])
+    inside = bool(found[0]) and all("each" in one for one in found[0])
     if not inside or any(shape != shapes[0] for shape in shapes):
         return None
     of_judges = named and all(map(JUDGE.search, held)) and not any(map(JUDGE.search, first))
@@ -387,10 +387,6 @@ def rules_of(rule: JsonObject | None) -> list[JsonObject]:
 def _lifted(rule: JsonObject, path: str, outer: JsonObject, *, of_judges: bool) -> JsonObject:
     """Return the rule of one of several groups as that of all of them, which ``outer`` names."""
     rule = {role: one for role, one in rule.items() if role != "decision"}
-    if "each" not in rule:
-        names = {role: one.removeprefix("^.") for role, one in outer.items()}
-        own = {role: one.removeprefix("@.") for role, one in rule.items()}
-        return {**own, "each": path, "judge": "@key", **names}
     rule["each"] = rule["each"].replace("@", f"{path}.*", 1)
     if "dimension" in rule or (of_judges and rule.get("judge") == "@key"):
         judge = next(iter(outer.values()))

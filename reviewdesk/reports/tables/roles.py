@@ -125,7 +125,6 @@ oliver olivia omar paul pedro peter petra pierre priya raj ravi rosa ryan sam sa
 sophie steve susan thomas tim tom wei yuki zoe dr mr mrs ms prof
 """
 """Names of persons, whose columns beside those of judges are people's."""
-_NAME = re.compile(r"[^\W\d_][^\W\d_A-Z]+\Z")
 _NAMES_JUDGE = re.compile(
     r"judge|model|guard|rater|review|annot|evaluat|grader|scorer|assess", re.IGNORECASE
 )
@@ -212,11 +211,6 @@ class TableRoles(TableContent):
             one for one in self.people if "human" in one.casefold() or not MODEL.search(one)
         ]
         self.people += [one for one in free if judged and _is_person(one)]
-        # Beside a person's column, one under another single name with the same words is as well.
-        said = self.said_in([*filter(_is_person, self.people)])
-        others = [one for one in named if _NAME.match(one) and self.cells(one)]
-        others = [one for one in others if not (JUDGE.search(one) or is_criterion(one))]
-        self.people += [one for one in others if self.said_in([one]) <= said]
         # Without names of judges, an expert may be one of them.
         experts = [] if judged else [*filter(_EXPERT.match, free)]
         self.people = [one for one in dict.fromkeys(self.people) if one not in experts]
@@ -396,7 +390,8 @@ class TableRoles(TableContent):
             self.roles = found | {"human_by": self.roles.pop("judge")} | self.roles
         elif self.judged[1:] and not who and "label" in said:
             self.roles = {"human": self.roles.pop(said[0])} | self.roles
-        named = self.roles.get("human", "")
+        objects = (one for one in self.people if {*map(type, self.cells(one))} == {dict})
+        named = self.roles.get("human") or next(objects, "")
         self.people_rule: list[dict[str, Any]] = []
         review = next(iter(self.cells(named)), None)
         if isinstance(review, dict):
