@@ -88,6 +88,8 @@ def calibration(
     labelled verdicts. ``target`` says what the intervals describe.
     """
     found = _run_figures(page, target)
+    # Once every verdict has a label, there is nothing left to hide.
+    blind = blind and page.counts.labelled < page.counts.verdicts
     if blind:
         alone = page.alone
         n = plural(alone.metrics.n, "label")

@@ -103,7 +103,7 @@ def progress(page: CalibrationPage) -> str:
     """Return how many verdicts have a label, and how many more labels the figures need."""
     counts = page.counts
     n = page.calibration.labelled.n
-    some = f", with {plural(n, 'pass or fail label')}" if n < counts.labelled else ""
+    some = f", and {plural(n, 'label counts', 'labels count')}" if n < counts.labelled else ""
     text = f"{counts.labelled:,} of {plural(counts.verdicts, 'verdict')} labelled{some}."
     missing = labels_missing(n, counts.verdicts - counts.labelled)
     return f"{text} Figures show after {plural(missing, 'more label')}." if missing else text

@@ -16,6 +16,7 @@ from reviewdesk.domain.assessment.result import (
     silent_words,
 )
 from reviewdesk.domain.assessment.trail import Trail, remarks, trail
+from reviewdesk.domain.jury.family import Family
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, own_share, stand_in
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import SLACK, Ballot, Band, Decision, Policy, Strategy
@@ -52,6 +53,7 @@ _BY_SCORES = (
     Strategy.HIGHEST, Strategy.LOWEST,
 )  # fmt: skip
 """The rules on scores, in the order of their table."""
+_UNKNOWN = Family("?")
 _LOST = Text("◆ ", Tone.WARN)
 _DIFFERS = Text("≠ ", Tone.WARN)
 
@@ -239,7 +241,9 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     if lines is None:
         told = (_flag(item, note, Tone.STRONG, Text("  ")) for note in quiet)
         return (Facts((*(fact for one in loud for fact in one.rows), *told), column=19),)
-    names = [_quiet(WORDS[note.flag]) for note in quiet]
+    # What the escalation gives as its reason is not said again.
+    why = " ".join(note.reason for note in notes if note.flag is Flag.ESCALATED)
+    names = [_quiet(word) for note in quiet if (word := WORDS[note.flag]) not in why]
     return (
         *(replace(one, lines=most) for one, most in zip(loud, lines, strict=True)),
         *([Paragraph(joined(names, " · "), lead="  ", indent=2)] if names else []),
@@ -274,11 +278,12 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
     if not seats:
         return Section("Jurors", (Paragraph("no jurors", Tone.MUTED),))
     weights = any(seat.ballot.weight is not None for seat in seats)
+    families = any(seat.family for seat in seats)
     models = any(seat.ballot.model not in {None, "", seat.ballot.id} for seat in seats)
     columns = (
         Column("juror", tail=True, right=False, folds=lines is None),
         *([Column("model", rank=1, right=False)] if models else []),
-        Column("family", rank=2, right=False),
+        *([Column("family", rank=2, right=False)] if families else []),
         Column("score"),
         Column("vote", most=10, right=False),
         *([Column("weight", right=False)] if weights else []),
@@ -287,6 +292,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
     rows = []
     for seat in seats:
         ballot = seat.ballot
+        family = seat.family or _UNKNOWN
         lost = seat.trimmed and seat.dissent
         quiet = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
         model = "" if ballot.model in {None, ballot.id} else outside(ballot.model, 200, Tone.MUTED)
@@ -301,7 +307,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
         cells = (
             outside(names[ballot.id], 200, Tone.WARN if lost else quiet),
             *([model] if models else []),
-            Text(seat.family.name + "*" * seat.family.extended if seat.family else "?", Tone.MUTED),
+            *([Text(family.name + "*" * family.extended, Tone.MUTED)] if families else []),
             Text(f"raw {ballot.raw_score:g}" if raw else number(ballot.score), quiet),
             vote,
             *([Text(weight, quiet)] if weights else []),

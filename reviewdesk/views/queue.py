@@ -165,14 +165,14 @@ def done_texts(progress: Progress) -> tuple[str, str]:
     return f"{labelled} of {total} done", f"{labelled}/{total}"
 
 
-def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
-    """Return the time for the rest of the queue, long to short; empty until the pace is steady."""
+def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str]:
+    """Return the time for the rest of the queue, also in short; empty until the pace is steady."""
     left = progress.left
     if pace is None or not pace.steady or pace.mean_dwell is None or not left:
-        return "", "", ""
+        return "", ""
     minutes = max(1, round(left * pace.mean_dwell / 60))
     text = f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
-    return f"about {text} for the {left:,} left", f"{text} left", text
+    return f"{text} left", text
 
 
 def strata_text(progress: Progress) -> str:
@@ -208,7 +208,7 @@ def figures_wait(progress: Progress, n: int) -> str:
     """Return how many labels are missing for figures; ``n`` pass and fail labels count."""
     missing = labels_missing(n, progress.verdicts - progress.labelled)
     have = plural(n, "label") if n else "no pass or fail labels yet"
-    if 0 < n < progress.labelled:
+    if n < progress.labelled:
         counts = {
             "can't tell": progress.unsure,
             "disputed": progress.disputed,

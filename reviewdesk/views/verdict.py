@@ -57,7 +57,7 @@ TEXTS = {
     "reference": "Reference",
 }
 """The texts of a verdict's body, with their titles."""
-SIDE_NOTE = "pass = the rubric's claim holds for the first response"
+SIDE_NOTE = "pass = the rubric's claim holds for this response"
 NO_RESPONSE = "no response in the report"
 NOT_TOLD = "labelled by another reviewer: their label is shown once you label or reveal it"
 REASONS = "Reasons"
@@ -235,8 +235,10 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
         blocks.append(Paragraph(tuple(said), Tone.NOTE))
     shown = []
     for one in item.history:
-        # Re-runs have a section of their own. Labels and tags are somebody's opinion.
-        if one.kind in RERUNS or (blind and (one.label is not None or one.kind == "tags")):
+        # Re-runs have a section of their own, and an event that was undone says so itself. Labels
+        # and tags are somebody's opinion.
+        opinion = one.label is not None or one.kind == "tags"
+        if one.kind in {*RERUNS, "undo", "redo"} or (blind and opinion):
             continue
         when, who = given(one)
         text = _in_tone(event(one), Tone.MUTED if one.undone else Tone.TEXT)

@@ -56,7 +56,8 @@ _TONES = {
 
 def number(value: float | None, digits: int = 3, sign: str = "") -> str:
     """Return a figure with ``digits`` decimals, or a dash if it is undefined."""
-    return NONE if value is None else f"{value:{sign}.{digits}f}"
+    # Rounded twice, so that the same figure, summed in another order, reads the same.
+    return NONE if value is None else f"{round(value, 12):{sign}.{digits}f}"
 
 
 def agreement(value: float | None) -> str:

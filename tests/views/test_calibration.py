@@ -268,12 +268,18 @@ def test_twins_draw_the_same_lines(tmp_path: Path, truths: tuple[str, ...], widt
 
 
 def test_a_blind_page_says_what_it_leaves_out(tmp_path: Path) -> None:
-    drawn = text(census(tmp_path), blind=True)
+    labels = dict(zip("abcd", ("pass", "fail", "fail", "pass"), strict=True))
+    drawn = text(page(tmp_path, labels, *FOUR, verdict("e", 0.2, 0.3)), blind=True)
     assert "Blind: groups, weights and pass rates are left out" in drawn
     for word in ("every verdict", "WHICH ITEMS", "pass rate  ", "flagged/", "rest/", "corrected"):
         assert word not in drawn
-    for word in ("HOW RIGHT", "WHICH GATES", "WHICH JUROR", "BLIND OR OPEN", "4 labels"):
+    for word in ("HOW RIGHT", "WHICH GATES", "WHICH JUROR", "BLIND OR OPEN", "4 of 5 verdicts"):
         assert word in drawn
+
+
+def test_once_all_is_labelled_a_blind_page_leaves_nothing_out(tmp_path: Path) -> None:
+    found = census(tmp_path)
+    assert text(found, blind=True) == text(found)
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views.comparison import comparison
-from reviewdesk.views.document import Document
+from reviewdesk.views.document import Document, Section
+from reviewdesk.views.jury import flags, loud_flags
 from reviewdesk.views.verdict import (
     FIGURES,
     FOLDED,
@@ -78,6 +79,17 @@ def test_a_blind_session_leaves_out_labels_and_tags(tmp_path: Path) -> None:
     assert "cara" not in document_text(hidden)
     assert "look at the date" in document_text(hidden)
     assert title(found, blind=True) == title(found, blind=False)
+
+
+def test_a_label_that_was_undone_takes_one_line(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([body(1)]))
+    with closing(desk):
+        [key] = desk.queue(run)
+        desk.label(key, Truth.PASS, blind=False)
+        desk.undo()
+        lines = document_text(Document(review(desk.item(key), blind=False))).splitlines()
+    assert len([line for line in lines if "label pass" in line]) == 1
+    assert "(undone)" in lines[-1]
 
 
 def test_the_state_of_a_juror_goes_below_where_room_is_short(tmp_path: Path) -> None:
@@ -269,6 +281,21 @@ def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> N
     assert heads == ["▹ NUMBERS", "▹ WHAT IF", "▹ PROVENANCE"]
     assert " ".join(" ".join(folded(found, REASONS)).split()).count("yes") == 40
     assert "trimmed mean" in "\n".join(folded(found, *FIGURES))
+
+
+def test_a_flag_that_the_escalation_names_is_not_named_again(tmp_path: Path) -> None:
+    why = ["one vote decides"]
+    found = item(tmp_path, jurors=SPLIT, escalate_for_review=True, escalation_reasons=why)
+    shown = Section("Flags", flags(found, [1] * len(loud_flags(found))))
+    text = document_text(Document((shown,)))
+    assert text.count("one vote decides") == 1
+    assert "votes split" in text
+
+
+def test_a_jury_of_unknown_families_has_no_column_for_them(tmp_path: Path) -> None:
+    assert "family" not in document_text(jury(item(tmp_path / "a", jurors=SPLIT)))
+    known = [juror("a", 0.9, vendor="openai"), *SPLIT[1:]]
+    assert "family" in document_text(jury(item(tmp_path / "b", jurors=known)))
 
 
 def test_nothing_is_folded_where_no_key_unfolds_it(tmp_path: Path) -> None:

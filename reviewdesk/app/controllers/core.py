@@ -135,7 +135,7 @@ class Core:
             desk, run, first_view, outbox=self.outbox, settings=settings,
             claims=ItemClaims(desk, runner, clock),
         )  # fmt: skip
-        first = self.review.dropped or opening_text(self.session, view, notice)
+        first = self.review.dropped or (notice if self.session.item else "")
         self.notices = {REVIEW: Notice(first)}
         if desk.read_only:
             self.last_saved = "read-only"
@@ -451,7 +451,7 @@ class Core:
             self.halves = None
             self.read_halves()
             self.last_saved = "read-only" if self.desk.read_only else ""
-            self.say(opening_text(self.session, view, notice), where=REVIEW)
+            self.say(notice if self.session.item else "", where=REVIEW)
             self.recalibrate()
             self.count_flips()
             self.leave_jury()
@@ -475,14 +475,3 @@ class Core:
         kept = self.settings.backups
         work = lambda desk, report: backups.after_labels(desk, report, kept)  # noqa: E731
         self.background(BACKUP, work, fault="no backup was made")
-
-
-def opening_text(session: Session, view: View, notice: str) -> str:
-    """Return where a review continues and ``notice``; empty where a page says what to do."""
-    if session.item is None:
-        return ""
-    if view.item is None or session.index is None:
-        return notice
-    place = f"{session.index + 1:,}"
-    resumed_at = f"resumed at item {place} of {session.size}; {session.progress.left:,} to go"
-    return f"{resumed_at}; {notice}" if notice else resumed_at

@@ -51,7 +51,12 @@ def open_page(core: Core, argument: str = "") -> None:
     else:
         there = [one.text for one in panel_files("", 0).options if not one.text.endswith("/")]
         only = there[0] if len(there) == 1 else ""
-        form = PromptForm("Panel to improve", only, complete=panel_files, hint="a panel's file")
+        form = PromptForm(
+            "Panel to improve",
+            only,
+            complete=panel_files,
+            hint="the panel of this run: what it gets wrong, and changes to try",
+        )
         core.ask_text(form, named)
 
 
@@ -122,7 +127,7 @@ class ImprovePage:
             if change:
                 told = "  ".join(views.right_text(self._labels, right))
                 step = partial(self._write, change)
-                yield Choice(f"write {show_line(change, 60):<30}  {told}", step)
+                yield Choice(f"write {show_line(change, 60):<30}  right: {told}", step)
 
     def _split(self, *, open_labels: bool = False) -> None:
         core = self._core

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.jobs import Write
-from reviewdesk.app.controllers.queue import use
+from reviewdesk.app.controllers.queue import choose_row, use
 from reviewdesk.app.controllers.state import (
     FOLDS,
     LEAST,
@@ -191,6 +191,8 @@ def _tag(core: Core, item: Item, text: str) -> None:
         core.own_tags |= dict.fromkeys(tags)
     told = f"tags: {show_line(', '.join(tags)) or 'none'}"
     _put(core, "tags", item, told, act, lambda item: replace(item, tags=tuple(tags)))
+    if core.reasons is not None and core.reasons.key == key:
+        open_reasons(core, replace(item, tags=tuple(tags)))
 
 
 def open_reasons(core: Core, item: Item | None) -> None:
@@ -208,7 +210,6 @@ def press_reason(core: Core, key: str) -> None:
     if line is None or core.asking:
         return
     if key == "t":
-        core.reasons = None
         _type_tags(core, core.review.item(line.key))
     elif not key.isdecimal():
         core.reasons = None
@@ -223,7 +224,6 @@ def press_reason(core: Core, key: str) -> None:
         if not held:
             tags = [one for one in line.tags if one != tag] + [tag] * (tag not in line.tags)
             _tag(core, core.review.item(line.key), ", ".join(tags))
-            core.reasons = replace(line, tags=tuple(tags))
 
 
 # marks and reveals
@@ -377,6 +377,7 @@ def _rerun(core: Core) -> None:
 _STEP = 4
 """The columns by which one key press widens or narrows a pane."""
 JURY = FIGURES | {REASONS}
+_ALONE = f"one pane has the screen: it is zoomed, or there are under {WIDE} columns"
 
 
 def _shift(core: Core, by: int, *, around: bool = False) -> None:
@@ -384,6 +385,9 @@ def _shift(core: Core, by: int, *, around: bool = False) -> None:
         core.review.choose(frozenset())
     elif name := core.panes.beside(by, around=around):
         core.choose_pane(name)
+        index = core.session.index
+        if by > 0 and not around and core.session.item is None and index is not None:
+            choose_row(core, index)
     elif by > 0:
         _unfold_jury(core)
 
@@ -391,7 +395,7 @@ def _shift(core: Core, by: int, *, around: bool = False) -> None:
 def _zoom(core: Core) -> None:
     panes = core.panes
     if not panes.wide and not panes.zoomed:
-        core.say("the pane fills the screen already", Tone.MUTED)
+        core.say_here(_ALONE)
     else:
         core.arrange(replace(panes, zoomed=not panes.zoomed))
 
@@ -406,8 +410,7 @@ def _resize(core: Core, by: int) -> None:
     """Widen or narrow the pane with the keys; the item takes from the jury, then the queue."""
     panes = core.panes
     if panes.alone:
-        why = "it is zoomed" if panes.wide else f"from {WIDE} columns on panes stand side by side"
-        core.say_here(f"the pane has the whole screen: {why}")
+        core.say_here(_ALONE)
         return
     name = taken = panes.current
     columns = panes.columns
@@ -444,7 +447,7 @@ def _unfold_jury(core: Core) -> None:
     if not beside:
         core.choose_pane("jury")
     core.reading = replace(core.reading, open_sections=opened - JURY if folds else opened | JURY)
-    core.say("the jury in short" if folds else "the jury in full", Tone.MUTED)
+    core.say_here("the jury in short" if folds else "the jury in full")
 
 
 def what_if(core: Core) -> None:
@@ -469,7 +472,7 @@ def _unfold_texts(core: Core) -> None:
         core.say_here("no text folds here")
         return
     core.reading = replace(core.reading, open_sections=opened | found if found else opened - FOLDS)
-    core.say("long texts are shown whole" if found else "long texts fold", Tone.MUTED)
+    core.say_here("long texts are shown whole" if found else "long texts fold")
 
 
 VERBS: dict[str, Verb] = {

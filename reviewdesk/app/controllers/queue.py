@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.core import Core, Verb, opening_text
+from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.jobs import QUEUE, Report, Write
 from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_order, uses_hidden
 from reviewdesk.app.keys.commands import argument_completers
@@ -66,7 +66,7 @@ def step(core: Core, by: int) -> None:
 
 def choose_row(core: Core, index: int) -> None:
     """Show the item in a row of the queue; the row of the current item opens it."""
-    if index == core.session.index and core.panes.alone:
+    if index == core.session.index and core.session.item and core.panes.alone:
         core.choose_pane("item")
         return
     core.review.show(index)
@@ -190,9 +190,8 @@ def read(core: Core, view: View, left_at: Item | None = None, notice: str | None
             # The queue may have changed although saving the view failed. It is drawn anew, because
             # a label key must mean the item on screen.
             core.show(rows=True)
-        lacks = kept_back(left_out)
-        told = plural(len(keys), "verdict") + " in the queue" + (f"; {lacks}" if lacks else "")
-        core.say(opening_text(core.session, view, notice or "") if resumes else told)
+        # How many there are stands above the list and the item.
+        core.say_here(kept_back(left_out) if not resumes else notice or "")
 
     core.jobs.start(QUEUE, work, ended, fault="no queue")
 

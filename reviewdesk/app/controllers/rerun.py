@@ -364,6 +364,9 @@ class RerunForm:
             place = outside(where.get(self.path) or self.path)
             told = (outside(panel.name, 80), f": {plural(len(panel.jurors), 'juror')}, ", place)
         rows = [Fact("panel", told)]
+        own = self.item.verdict.text("rubric")
+        if own and panel and panel.rubric not in {None, own}:
+            rows.append(Fact("rubric", "the item's own, which is not the panel's", Tone.WARN))
         if self.passages:
             found = plural(self.passages, "passage speaks", "passages speak")
             rows.append(Fact("suspicious", f"{found} to the judge, sent as written", Tone.WARN))

@@ -44,7 +44,7 @@ _SAVED = "saved ✓"
 _MARK = len(_SAVED) + 3
 _LEAST_SAVED = 10
 """The least cells in which the beginning and the end of what was saved are useful."""
-_NAME = 10
+_NAME = 12
 _ASKS = 20
 """The least cells in which the beginning of a rubric is useful."""
 _SHORT_NAME = 4
@@ -57,13 +57,15 @@ def header_line(
     """Return the first line: what is done and left of the run and, at the right, what was saved.
 
     ``page`` names the screen that covers the review, if any. Where room is short, facts are
-    shortened or left out, the least needed first: the name of the saved item is cut before the time
-    left. The mark that something was saved is never cut.
+    shortened or left out, the least needed first: the run's name and then that of the saved item
+    are cut before the time left. The mark that something was saved is never cut.
     """
     saved = inline(saved) or (_SAVED if session.progress.labelled else "")
     facts, taken = _header_facts(session, saved, jobs, pace, page, width)
     room = max(1, min(width - taken - _MARK, max(24, cell_len(page), width // 4)))
-    lead = clip(page, room, lead=0) if page else clip(inline(session.run.name), room)
+    name = inline(session.run.name)
+    least = max(_NAME, width - taken - cell_len(saved) - 3)
+    lead = clip(page, room, lead=0) if page else clip(name, min(room, least))
     pieces: list[Piece | str] = [(f" {lead}", Tone.STRONG)]
     for fact in facts:
         pieces += [(" · ", Tone.MUTED), fact]
@@ -81,7 +83,7 @@ def header_line(
     return cut(left + Content(" " * gap) + right, width)
 
 
-_HEADER_TONES = {"kept": Tone.WARN, "shown": Tone.WARN, "jobs": Tone.NOTE, "both": Tone.MUTED}
+_HEADER_TONES = {"kept": Tone.WARN, "jobs": Tone.NOTE, "both": Tone.MUTED}
 
 
 def _header_facts(
@@ -91,14 +93,13 @@ def _header_facts(
     progress = session.progress
     view = session.view
     done, done_short = done_texts(progress)
-    time, time_short, minutes = time_texts(progress, pace)
+    time, minutes = time_texts(progress, pace)
     kept = "" if page or not view.filter else clip(inline(view.filter), max(8, width // 5))
     facts = {
         "name": clip(inline(session.run.name), 24) if page else "",
         "mode": "blind" if view.blind else "open",
         "done": done,
         "kept": kept and f"filter {kept}",
-        "shown": kept and f"{session.size} shown",
         "time": time,
         "order": "" if page or view.order == "draw" else f"order {inline(view.order)}",
         "jobs": clip(jobs, max(8, width // 4)),
@@ -110,7 +111,7 @@ def _header_facts(
     steps: tuple[tuple[dict[str, str], int], ...] = (
         ({}, whole),
         ({"both": ""}, whole),
-        ({"name": "", "shown": "", "time": time_short}, whole),
+        ({"name": ""}, whole),
         ({}, lead + _MARK),
         ({"order": ""}, lead + _MARK),
         ({"done": done_short, "jobs": ""}, _SHORT_NAME + _MARK),
@@ -140,11 +141,11 @@ def strip_lines(session: Session, found: Strip, key: str, width: int) -> Lines:
         lines = [_words_line(strip_line(found.answer, blind=session.view.blind), width)]
     if waiting := blockers(session, found):
         before, name, after = waits(waiting)[0]
-        more = f" · {plural(len(waiting) - 1, 'more item')}" if len(waiting) > 1 else ""
         here = session.item is not None and session.item.verdict.id == name
-        text = before + ("this item" if here else inline(name, 40)) + after
         press = f" {key} " if key and not here else " "
-        told = line((press, Tone.KEY), (text, Tone.WARN), (more, Tone.MUTED))
+        room = max(_NAME, width - cell_len(press + before + after))
+        text = before + ("this item" if here else clip_middle(inline(name), room)) + after
+        told = line((press, Tone.KEY), (text, Tone.WARN))
         lines.append(clickable(cut(told, width), "blocker"))
     return lines
 
@@ -179,7 +180,10 @@ def figures_line(
         pieces += [(f" · {name} ", Tone.MUTED), (number(value), Tone.TEXT)]
     # The draw is unknown to a blind session.
     whole = line(*pieces, (f" · {words.DESIGNS[design]}" * (not blind), Tone.NOTE))
-    return whole if whole.cell_length <= width else cut(line(*pieces), width)
+    while whole.cell_length > width and pieces:
+        whole = line(*pieces)
+        del pieces[-2:]
+    return cut(whole, width)
 
 
 def _words_line(text: str, width: int) -> Content:
@@ -212,11 +216,14 @@ def footer_line(hints: Mapping[str, str], key: Callable[[str], str], width: int)
 _MOST = 5
 
 
-def status_lines(text: str, ink: str, most: int, width: int) -> Lines:
-    """Return the latest event, or what a reviewer should know, in at most ``most`` lines."""
-    if most == 1:
-        return [cut(line((f" {text}" if text else "", ink)), width)]
-    return cut_below(paragraph(text, width, ink, first=[(" ", "")], indent=1), most, width)
+def status_lines(text: str, ink: str, width: int) -> Lines:
+    """Return the latest event, or what a reviewer should know, in at most three lines.
+
+    What a key says of the item on screen takes one: more would hide the lines that it scrolled to.
+    """
+    if ink not in {Tone.FAIL, Tone.NOTE}:
+        return [cut(line((f" {text}", ink)), width)]
+    return cut_below(paragraph(text, width, ink, first=[(" ", "")], indent=1), 3, width)
 
 
 def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
@@ -269,47 +276,29 @@ def title_line(name: str, note: str, width: int, *, focused: bool) -> Content:
     return cut(line((f"{mark}{name}", ink), (f"  {note}" if note else "", Tone.MUTED)), width)
 
 
-EXPORT = "reviewdesk labels export"
-
-
 def done_lines(session: Session, found: Strip, keymap: Keymap, width: int) -> Lines:
-    """Return the page of a finished queue: what is done, what is open, what to do next."""
+    """Return the page of a finished queue: what is done, what is open, what to do next.
+
+    What the numbers say is on the line of figures below it.
+    """
     what = "in this filter" if session.view.filter else "in this queue"
     lines = paragraph(f"Everything {what} is decided.", width, Tone.STRONG)
-    done = _done(session, found.pace)
-    facts = [line((f"{name} ", Tone.MUTED), (text, Tone.TEXT)) for name, text in done]
+    progress = session.progress
+    done = {"labelled": f"{progress.labelled} of {progress.verdicts}"}
+    if not session.view.blind:
+        done["flagged"] = f"{progress.flagged_done} of {progress.flagged}"
+        done["random check"] = f"{progress.audit_done} of {progress.audit}"
+    done["deferred"] = str(progress.deferred)
+    done["can't tell"] = str(progress.unsure)
+    done["disputed"] = str(progress.disputed)
+    facts = [line((f"{name} ", Tone.MUTED), (text, Tone.TEXT)) for name, text in done.items()]
     lines += [Content(""), heading("DONE", width), *flow(facts, width)]
-    if not session.withheld:
-        lines += [Content(""), heading("THE NUMBERS SAY", width)]
-        lines.append(figures_line(session, found.calibration, found.alone, width))
-        made = None if session.view.blind else found.calibration
-        for warning in made.warnings if made else ():
-            lines += paragraph(inline(warning, 2000), width, Tone.WARN)
     lines += [Content(""), heading("NEXT", width)]
     steps = [(keymap.first("blocker"), before + inline(name, 200) + after)
              for before, name, after in waits(found.blockers)]  # fmt: skip
     for key, text in [*steps, *_next(session, keymap)]:
         lines += paragraph(text, width, Tone.MUTED, first=[(f"{key}  ", Tone.KEY)], indent=4)
     return lines
-
-
-def _done(session: Session, pace: Pace | None) -> list[tuple[str, str]]:
-    progress = session.progress
-    facts = [("labelled", f"{progress.labelled} of {progress.verdicts}")]
-    if not session.view.blind:
-        facts += [
-            ("flagged", f"{progress.flagged_done} of {progress.flagged}"),
-            ("random check", f"{progress.audit_done} of {progress.audit}"),
-        ]
-    facts += [
-        ("deferred", str(progress.deferred)),
-        ("can't tell", str(progress.unsure)),
-        ("disputed", str(progress.disputed)),
-    ]
-    if pace is not None and pace.steady:
-        text = f"{pace.per_hour:.0f} labels an hour, {pace.mean_dwell:.0f} s each on average"
-        facts.append(("pace", text))
-    return facts
 
 
 def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
@@ -329,12 +318,10 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
         (keymap.first("screen.calibration"), "how far the judge can be trusted, and the gates")
     )
     if "export" not in keymap.withheld:
-        text = f"takes the labels out ({EXPORT} does the same)"
-        steps.append((f"{command}export labels.jsonl", text))
+        steps.append((f"{command}export labels.jsonl", "takes the labels out"))
     return [
         *steps,
         (keymap.first("screen.runs"), "the other runs, and which panel is right more often"),
-        (keymap.first("back"), "back to the item seen before"),
         (keymap.first("quit"), "closes; everything is saved"),
     ]
 
@@ -353,13 +340,9 @@ def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
         *paragraph(inline(session.view.filter), width, Tone.WARN, first=[("  ", "")], indent=2),
         Content(""),
         *paragraph(f"{command}filter and enter clears it.", width, Tone.MUTED),
-        *paragraph(f"{keymap.first('filter')} changes it.", width, Tone.MUTED),
     ]
 
 
 def tiny_lines(width: int) -> Lines:
     """Return what a terminal below 40x10 shows. Nothing is lost meanwhile."""
-    return [
-        *paragraph("terminal too small", width, Tone.STRONG),
-        *paragraph("needs 40x10; all is kept", width, Tone.MUTED),
-    ]
+    return paragraph("terminal too small: it needs 40x10; all is kept", width, Tone.STRONG)

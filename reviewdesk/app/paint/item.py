@@ -201,7 +201,7 @@ AIRY = 30
 _LEAST = 3
 """The fewest lines of a folded text: its first, the one that counts the others, and its last."""
 _ASKS = "does the response meet it?"
-_ASKS_OF_PAIR = "does it hold for the first response?"
+_ASKS_OF_PAIR = "does it hold for response A?"
 _DISSENT = 3
 """The least lines of the reason of a dissent."""
 _FLAG = 4
@@ -267,7 +267,7 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
         longest = max(len(_read(texts[key], half)[0]) for key in RESPONSES)
         together = 3 * longest <= 4 * (stacked + 1)
     for key, title in verdict.TEXTS.items():
-        name = title.upper()
+        name = title.upper() + " A" * (key == "output" and RESPONSES[1] in texts)
         if (text := texts.get(key)) is not None:
             paired = together and key in RESPONSES
             room = half if paired else width

@@ -1,6 +1,7 @@
 """The dialogs: their frame, pages of a document or a list, and fields for a line, note or name."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -316,7 +317,7 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
     # The list begins with an action that gives no label.
     chosen: int | None = None
     for group, members in by_group(actions).items():
-        choices.append(Choice(heading(group.upper(), 72).plain, head=True))
+        choices.append(Choice(heading(group.upper(), 36).plain, head=True))
         for title, row in rows(members).items():
             if chosen is None and group != LABEL:
                 chosen = len(choices)
@@ -390,25 +391,26 @@ class PromptField(Dialog[FieldInput]):
 
     # completion
 
-    def _completion(self) -> Completion | None:
+    def _completion(self) -> Completion:
         if self._cycle is not None:
             return self._cycle[1]
-        try:
-            complete = self.form.complete
-            return complete and complete(self.field.value, self.field.cursor_position)
-        except ReviewDeskError:
-            # Drawing must not raise: the user can go on typing without completions.
-            return None
+        # Drawing must not raise: the user can go on typing without completions.
+        with suppress(ReviewDeskError):
+            if self.form.complete is not None:
+                return self.form.complete(self.field.value, self.field.cursor_position)
+        return Completion(0, 0, ())
 
     def _help(self, width: int) -> Lines:
-        found = self._completion() if self.is_mounted else None
+        options = self._completion().options if self.is_mounted else ()
         chosen = self._cycle[2] if self._cycle is not None else -1
-        if found is None or not found.options:
+        if not options:
             return paragraph(self.form.hint, width, Tone.MUTED)
         rows = max(1, self.query_one("#help").size.height or ROWS)
-        start = max(0, min(chosen - rows + 2, len(found.options) - rows))
-        shown = found.options[start : start + rows]
-        column = min(max(len(option.text) for option in shown) + 2, width // 2)
+        start = max(0, min(chosen - rows + 2, len(options) - rows))
+        shown = options[start : start + rows]
+        note = max(len(option.note) for option in shown)
+        room = max(width // 2, width - note - 1)
+        column = min(max(len(option.text) for option in shown) + 2, room)
         lines = []
         for place, option in enumerate(shown, start):
             mark, ink = ("▸", Tone.STRONG) if place == chosen else (" ", Tone.KEY)
@@ -421,11 +423,10 @@ class PromptField(Dialog[FieldInput]):
     def action_complete(self, by: int) -> None:
         """Put the next completion into the field; after the last, the first."""
         found = self._completion()
-        if found is None or not found.options:
+        if not found.options:
             return
-        text = self._cycle[0] if self._cycle is not None else self.field.value
-        place = self._cycle[2] + by if self._cycle is not None else (0 if by > 0 else -1)
-        place %= len(found.options)
+        text, _, at = self._cycle or (self.field.value, found, -1 if by > 0 else 0)
+        place = (at + by) % len(found.options)
         self._cycle = (text, found, place)
         word = found.options[place].text
         self._put(text[: found.start] + word + text[found.end :], found.start + len(word))
@@ -459,11 +460,15 @@ class PromptField(Dialog[FieldInput]):
     # the answer
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with the text, unless ``check`` raises: then stay open and show the error."""
+        """Close with the text, or with its only completion; if ``check`` raises, show why."""
         try:
             self.form.check(event.value)
         except ReviewDeskError as error:
-            self._show_error(error)
+            if self._cycle is None and len(self._completion().options) == 1:
+                self.action_complete(1)
+                self.on_input_submitted(Input.Submitted(self.field, self.field.value))
+            else:
+                self._show_error(error)
         else:
             self.dismiss(FieldInput(event.value.strip(), given=True))
 

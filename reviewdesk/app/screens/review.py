@@ -33,10 +33,6 @@ from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, paint
 from reviewdesk.app.paint.styled import Painter, inline, one_line
 from reviewdesk.app.widgets.lines import Bar, Divider, ItemPainter, ItemPane, Pane, no_lines
 from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.views.document import Tone
-
-ERROR_LINES = 3
-"""The most lines that the status line takes for an error."""
 
 
 class Front(Protocol):
@@ -149,11 +145,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         header = controller.session, controller.saved, jobs.text, controller.figures.pace, page
         self.bar("header").paint(partial(one_line, header_line, *header))
         self.bar("asking").paint(partial(asking_lines, jobs.of_many))
-        # An error says what was found and what to do, which takes more than a short line.
         notice = controller.notice
-        rows = ERROR_LINES if notice.tone is Tone.FAIL else 1
         text = inline(notice.text, 1000)
-        self.bar("status").paint(partial(status_lines, text, notice.tone, rows))
+        self.bar("status").paint(partial(status_lines, text, notice.tone))
         keys = self.front.keymap.first
         self.bar("footer").paint(partial(one_line, footer_line, controller.hints, keys))
 

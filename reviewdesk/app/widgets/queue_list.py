@@ -163,7 +163,10 @@ def _facts(
     room -= sum(cells(text) for text, _ in agreement) + 1
     if common and longest > room - (_FLAG if wide else most):
         longest += 1 - cells(common)
-    names = min(_NAMES, room - _FLAG) if wide else room - min(_FLAG, most)
+    names = room - min(_FLAG, most)
+    if wide:
+        # In words, flags take about twice the cells that they take in short.
+        names = max(min(_NAMES, room - _FLAG), room - max(_FLAG, 2 * most))
     column = min(longest, max(_ID, room - _FLAGS, names))
     flags = max(4, min(_FLAGS, room - column))
     title = room - flags - column - 2

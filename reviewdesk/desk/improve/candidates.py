@@ -11,7 +11,7 @@ import glob
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
@@ -447,10 +447,12 @@ async def carry_out(
     run = ready.labels.run
     world = world or World.real()
     journal = DeskJournal(desk, begun.name, len(ready.rows))
-    with journal.at_work("this try"):
+    with journal.at_work("this try"), ExitStack() as without_word:
         with writing(desk.conn):
             jurors = [seat_body(one) for one in ready.candidate.jurors]
             record(desk, run, begun, jurors=jurors, **agreed_facts(limits, ready.plan))
+        # Another process may then continue it while this one lives on.
+        without_word.callback(journal.append, "rerun_ended", {})
         journal.read()
         if ready.plan is not None:
             meter = Meter(journal, limits.max_cost, journal.spent)
@@ -473,6 +475,7 @@ async def carry_out(
             if verdict is None:
                 verdict = try_verdict(found, list(tries).index(begun.name))
                 record(desk, run, TryEnded(begun.rubric, begun.name, verdict))
+        without_word.pop_all()
         return verdict, turnouts
 
 

@@ -93,7 +93,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     escalation = {
         absent or "": absent,
         "low agreement": not stopped and found.band[0] == LOW,
-        "a split that one vote would turn": differ and found.pivotal.any(),
+        "one vote decides": differ and found.pivotal.any(),
         "the rule asks for unanimity, and the jurors differ": (
             differ and found.uses(Strategy.UNANIMOUS)[0]
         ),

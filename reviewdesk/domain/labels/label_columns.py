@@ -343,7 +343,7 @@ def both_lines(
     shown = population or line
     warnings = []
     if shown.n == 0:
-        warnings.append("no labels yet, so the ECE of 0 says nothing")
+        warnings.append("no label counts, so the ECE of 0 says nothing")
     if design is Design.ESCALATED_ONLY:
         warnings.append(coverage_text(weighing.empty, figures))
     if design is Design.AD_HOC:

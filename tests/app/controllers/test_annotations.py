@@ -84,6 +84,16 @@ def test_fail_because_opens_the_reasons_and_the_next_label_closes_them(review: R
     assert stored(review, "item/003").tags == ()
 
 
+def test_a_tag_by_name_keeps_the_line_and_takes_the_next_digit(review: Review) -> None:
+    review.press("label.because")
+    review.reason("t")
+    review.answer("my-own")
+    assert line_of(review).tags == ("my-own",)
+    assert line_of(review).offered == (*USUAL, "my-own")
+    review.digit(1)
+    assert stored(review, "item/001").tags == ("my-own", USUAL[0])
+
+
 def test_a_digit_behind_a_fail_that_came_too_soon_labels_nothing(review: Review) -> None:
     review.press("label.because", wait=0.01)
     assert "too soon" in review.notice

@@ -75,7 +75,7 @@ def test_from_the_figures_to_an_adopted_panel(review: Review, tmp_path: Path) ->
     key(review, "s")
     # Half of the 16 that should fail are in the tuning half.
     assert "Wrong on 8 of 32 items" in str(dialog_page(review).document)
-    assert any("32 of 32  no calls" in one for one in dialog_lines(review, 1))
+    assert any("right: 32 of 32  no calls" in one for one in dialog_lines(review, 1))
     step(review, "write threshold=0.7")
     assert "+threshold: 0.7" in str(dialog_page(review).document)
     review.answer(None)

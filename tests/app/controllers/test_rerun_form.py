@@ -156,6 +156,17 @@ async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
         assert form_of(again).page().chosen == 0
 
 
+def test_the_dialog_says_whose_rubric_is_asked(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    own = review.item.verdict.text("rubric")
+    for rubric, told in (("Be strict.", True), (own, False)):
+        panel = panel_file(tmp_path / "other.yaml", NOWHERE, more=f"rubric: {rubric}\n")
+        review.press("rerun")
+        form_of(review).use_panel(panel)
+        assert ("the item's own, which is not" in document_text(form_of(review).foot())) is told
+        review.answer(None)
+
+
 def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
     review = opened(tmp_path, *FOUR)
     review.press("rerun")

@@ -191,7 +191,7 @@ def test_a_run_left_blind_is_blind_again_and_says_so(review: Review) -> None:
     review.press("blind")
     review.command("run run")
     assert review.session.view.blind
-    assert review.notice == "resumed at item 2 of 6; 6 to go; blind, as this run was left"
+    assert review.notice == "blind, as this run was left"
 
 
 def test_an_unknown_run_or_verdict_leaves_the_review_as_it_is(review: Review) -> None:

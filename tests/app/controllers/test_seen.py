@@ -80,6 +80,10 @@ def test_a_key_opens_the_kinds_of_text_that_fold_here_and_then_folds_all(tmp_pat
         review.press("unfold")
         assert review.state.reading.open_sections == set()
         assert review.notice == "long texts fold"
+        # It is not said of the next item.
+        review.press("item.next")
+        assert review.notice == ""
+        review.press("item.previous", "unfold", "unfold")
         # In an item without long texts there is nothing to open, but what is open folds again.
         review.press("unfold", "item.next", "unfold")
         assert review.state.reading.open_sections == set()

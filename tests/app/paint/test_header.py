@@ -46,7 +46,7 @@ def text(header: Header, width: int) -> str:
 
 def test_the_header_speaks_in_words_and_keeps_the_name_of_a_page(session: Session) -> None:
     wide = text(Header(session, SAVED, pace=PACE), 160)
-    start = " support-bot · open · 6 of 30 done · about 20 min for the 24 left · "
+    start = " support-bot · open · 6 of 30 done · 20 min left · "
     assert wide.startswith(f"{start}flagged 3/15 · random check 1/15 ")
     assert wide.endswith(f" {SAVED} ")
     # A filter and an order stand there only if they are not the usual ones.
@@ -54,7 +54,7 @@ def test_the_header_speaks_in_words_and_keeps_the_name_of_a_page(session: Sessio
     assert "order" not in wide
     other = replace(session, view=View(filter="label:none", order="-score"))
     words = text(Header(other, SAVED, pace=PACE), 160)
-    assert "filter label:none · 30 shown" in words
+    assert "filter label:none · " in words
     assert "order -score" in words
     page = "Calibration 2/4 reliability"
     drawn = text(Header(session, "saved ✓", pace=PACE, page=page), 80)
@@ -93,6 +93,15 @@ def test_the_name_of_what_was_saved_is_cut_before_the_time_loses_its_word(sessio
     assert drawn.startswith(" support-bot · open · 6 of 30 done · 20 min left ")
     assert drawn.endswith("count-now ")
     assert "…" in drawn
+
+
+def test_a_long_run_name_gives_way_to_what_was_saved(session: Session) -> None:
+    # 37 cells tell what is done and left, and 34 what was saved.
+    run = replace(session.run, name="llmbar-rating-natural")
+    header = Header(replace(session, run=run), SAVED, pace=PACE)
+    assert text(header, 80).startswith(" llmbar-rati… · open · ")
+    assert text(header, 84).endswith(f" {SAVED} ")
+    assert text(header, 130).startswith(" llmbar-rating-natural · open · ")
 
 
 def test_a_blind_header_tells_no_strata(session: Session) -> None:
@@ -145,6 +154,14 @@ def test_an_id_in_the_open_gives_cells_only_to_flags_that_there_are() -> None:
     for width in range(24, 56):
         assert len(in_list(two, width, 9).split("low")[0].split()[-1]) >= 6
         assert not in_list(Flag(0), width, 9, None).rstrip().endswith(" …")
+
+
+def test_an_id_gets_what_flags_leave_free() -> None:
+    # Flags of at most 8 cells in short take 16 in words.
+    drawn = queue_line(ROW, 84, current=False, blind=False, longest=len(LONG), most=8).plain
+    assert f" {LONG} " in drawn
+    drawn = queue_line(ROW, 84, current=False, blind=False, longest=len(LONG), most=20).plain
+    assert "…" in drawn
 
 
 def test_the_title_gives_way_first() -> None:

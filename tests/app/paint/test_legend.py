@@ -108,9 +108,10 @@ def test_it_holds_three_figures_and_what_they_are(shown: tuple[Session, Calibrat
     assert strip_drawn(*shown) == [
         " 30 labels · accuracy 0.800 · false passes 0.250 · out of order"
     ]
-    # What the labels are goes first, and then the line is cut.
+    # What the labels are goes first, then whole figures from the end.
     assert strip_drawn(*shown, 55) == [" 30 labels · accuracy 0.800 · false passes 0.250"]
-    assert len(strip_drawn(*shown, 20)[0]) <= 20
+    assert strip_drawn(*shown, 42) == [" 30 labels · accuracy 0.800"]
+    assert strip_drawn(*shown, 20) == [" 30 labels"]
 
 
 def test_the_run_is_told_before_the_labels_alone(shown: tuple[Session, Calibration]) -> None:

@@ -115,9 +115,9 @@ def test_a_pair_stands_side_by_side(tmp_path: Path) -> None:
     assert "same" + " " * 26 + " │ same" in lines
     assert "first" + " " * 25 + " │ second" in lines
     assert "third" + " " * 25 + " │ " in lines
-    titles = next(text for text in lines if text.startswith("RESPONSE"))
+    titles = next(text for text in lines if text.startswith("RESPONSE A"))
     assert titles.index("RESPONSE B") == 33
-    assert any("RUBRIC  does it hold for the first response?" in line for line in lines)
+    assert any("RUBRIC  does it hold for response A?" in line for line in lines)
 
 
 def test_a_pair_below_each_other(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.comparison import comparison
+from reviewdesk.views.document import Tone
 from tests.app.appkit import juror, jury_lines, open_run, report, verdict
 from tests.app.builders import item_of
 from tests.app.panekit import item_lines
@@ -94,10 +95,9 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         for page in ("", "Runs"):
             header = rude_session, HOSTILE, "indexing 3%", Pace(120.0, 5), page
             check([frame.header_line(*header, width)], width)
-        for most in (1, 3):
-            shown = frame.status_lines(styled.inline(HOSTILE), "", most, width)
-            check(shown, width)
-            assert len(shown) <= most
+        shown = frame.status_lines(styled.inline(HOSTILE), "", width)
+        check(shown, width)
+        assert len(shown) <= 3
         check([frame.footer_line(everything, keymap.first, width)], width)
         for mode in (session, blind):
             check(
@@ -195,10 +195,10 @@ def test_the_note_of_a_heading_ends_with_a_whole_word() -> None:
 
 def test_an_error_wraps_on_the_status_line_and_its_end_is_marked() -> None:
     error = "filter, column 1: no fact 'lable'. Write label:none."
-    shown = [content.plain for content in frame.status_lines(error, "", 3, 30)]
+    shown = [content.plain for content in frame.status_lines(error, Tone.FAIL, 30)]
     assert shown == [" filter, column 1: no fact", " 'lable'. Write label:none."]
-    shown = [content.plain for content in frame.status_lines(error, "", 1, 30)]
+    shown = [content.plain for content in frame.status_lines(error, Tone.WARN, 30)]
     assert shown == [" filter, column 1: no fact 'l…"]
-    shown = [content.plain for content in frame.status_lines(error * 9, "", 3, 30)]
+    shown = [content.plain for content in frame.status_lines(error * 9, Tone.NOTE, 30)]
     assert len(shown) == 3
     assert shown[-1].endswith("…")

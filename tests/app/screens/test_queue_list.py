@@ -142,6 +142,22 @@ async def test_a_command_that_cannot_be_read_stays_and_completes(opened: Opened)
         assert stage.app.screen.query_one(Input).value == "order"
         await stage.press("space", *"sco", "tab", "enter")
         assert stage.session.view.order == "score"
+        # The only completion is what was meant.
+        await stage.press("o", *"marg", "enter")
+        assert stage.session.view.order == "margin"
+
+
+async def test_actions_of_the_palette_and_notices_are_not_cut(
+    opened: Opened, tmp_path: Path
+) -> None:
+    async with staged(*opened, size=SMALL) as stage:
+        await stage.press("ctrl+p")
+        assert "Select the item, or not; go to the next one  v" in stage.drawn()
+        await stage.press("escape", "p")
+        path = tmp_path / f"{'labels' * 10}.csv"
+        stage.run(f"export {path}")
+        await stage.settle()
+        assert str(path) in stage.drawn().replace("\n ", "").replace(" ", "")
 
 
 @pytest.mark.slow

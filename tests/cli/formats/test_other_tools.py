@@ -65,7 +65,7 @@ def test_every_jurors_own_word_is_shown(cli: Cli, path: Path) -> None:
     assert [one["label"] for one in shown["jurors"]] == ["KEEP", "SPLIT", "ERROR"]
     rows = [" ".join(row.split()) for row in cli("show", "q1").out.splitlines()]
     assert any(row.startswith("consensus reported SPLIT") for row in rows)
-    assert "b ? - SPLIT counted" in rows
+    assert "b - SPLIT counted" in rows
 
 
 def test_a_raw_score_is_shown_with_its_scale(cli: Cli, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_raw_score_is_shown_with_its_scale(cli: Cli, tmp_path: Path) -> None:
     shown = cli("show", "q", "--json").json
     assert [(one["raw_score"], one["score"]) for one in shown["jurors"]] == [(4, None), (2, None)]
     drawn = [" ".join(row.split()) for row in cli("show", "q").out.splitlines()]
-    assert "a ? raw 4 - waits for --scale" in drawn
+    assert "a raw 4 - waits for --scale" in drawn
     (again,) = cli("ingest", path, "--scale", "0..8", "--json").json
     shown = cli("show", "q", "--json", "--run", again["run"]).json
     # 4 and 2 of 8.

@@ -185,7 +185,7 @@ def test_a_suite_says_the_same_of_its_files(eight: Cli, write: Write) -> None:
     assert found["checks"][2]["status"] == "pass"
     assert "has a label, and 8 labels are fewer than the 30" in eight("calibrate").out
     eight("label", "undo")
-    assert "350 of 400 verdicts labelled, with 7 pass or fail labels." in eight("calibrate").out
+    assert "350 of 400 verdicts labelled, and 7 labels count." in eight("calibrate").out
     told = eight("calibrate", "--json").json
     assert (told["open"]["n"], told["open_unsaid"]) == (7, 7)
 

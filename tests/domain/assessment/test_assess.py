@@ -223,10 +223,10 @@ def test_why_it_would_be_escalated() -> None:
     # .9 .9 .1: squares .0711 + .0711 + .2844 = .4267; / 2 * 12 = 2.56: low. 2-1 against .5: either
     # pass turns it.
     split = assessed(panel(0.9, 0.9, 0.1), threshold=0.5, quorum=0.5)
-    assert split.escalation == ("low agreement", "a split that one vote would turn")
+    assert split.escalation == ("low agreement", "one vote decides")
     # Close scores, but a split that turns.
     close = assessed(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
-    assert close.escalation == ("a split that one vote would turn",)
+    assert close.escalation == ("one vote decides",)
     # 4-1 against .5: three of five still meet it, so that no single vote turns the split.
     firm = assessed(panel(0.68, 0.71, 0.72, 0.73, 0.74), threshold=0.7, quorum=0.5)
     assert firm.split

@@ -87,7 +87,7 @@ def test_figures_follow_from_what_was_said() -> None:
     assert Flag.SPLIT in found.flags
     assert Flag.DERIVED_LOW in found.flags
     assert Flag.PIVOTAL in found.flags
-    assert found.escalation == ("low agreement", "a split that one vote would turn")
+    assert found.escalation == ("low agreement", "one vote decides")
     # Two of three said it: that is how far the panel supports a pass.
     assert found.score == pytest.approx(2 / 3)
     # Three committed jurors are needed, so that no other label of the one who answered turns it.

@@ -154,7 +154,7 @@ def test_a_census_reads_the_same_on_both_lines() -> None:
 @pytest.mark.parametrize(
     ("labels", "sizes", "design", "warning"),
     [
-        ([], {REST_PASS: 8}, Design.NONE, "no labels yet"),
+        ([], {REST_PASS: 8}, Design.NONE, "no label counts"),
         (
             [_labelled(PASS, "pass", stratum=FLAGGED_PASS)],
             {FLAGGED_PASS: 3, REST_PASS: 8},
