@@ -14,7 +14,7 @@ import click
 
 from reviewdesk.cli.common import say, say_section
 from reviewdesk.desk import files
-from reviewdesk.desk.options import share_of
+from reviewdesk.desk.options import scale_of, share_of
 from reviewdesk.domain.records import ProposedMap, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Ended, UnclearTableError, UsageError
@@ -149,7 +149,6 @@ def opening_line(
 # What the columns of a table are: asked on a terminal, and kept as a map beside the table
 
 _RULES = ("majority", "mean", "trimmed_mean", "unanimous", "criteria", "none")
-_SCALE = "What is their lowest and highest score? (such as 1..5, empty: not stated)"
 _ITEM = "Which column names the item? (0: the row's number)"
 _KEPT = ("item_column", "judge_columns", "criteria_columns", "strategy", "scale", "threshold")
 """The options whose values the map beside the table holds."""
@@ -166,11 +165,9 @@ def answers(
     made = dict(given) if unclear.nested else given | _columns(unclear)
     shown = propose(made)
     ballots = [one for body in shown.verdicts for one in body["jurors"]]
-    if not unclear.nested:
-        if any("raw_score" in one and "score" not in one for one in ballots):
-            made["scale"] = click.prompt(_SCALE, default="", show_default=False, err=True) or None
-        if any("score" in one or made.get("scale") for one in ballots if "pass" not in one):
-            made["threshold"] = _threshold()
+    raw = any("raw_score" in one and "score" not in one for one in ballots)
+    if not unclear.nested and (raw or any("score" in b and "pass" not in b for b in ballots)):
+        made |= _threshold(raw=raw)
         shown = propose(made)
     say_section(proposed(shown))
     if not click.confirm("Open it like this?", default=True, err=True):
@@ -203,10 +200,20 @@ def _columns(unclear: UnclearTableError) -> dict[str, Any]:
     return found
 
 
-def _threshold() -> float | None:
-    ask = "From which score does a response pass? (0 to 1, empty: not stated)"
-    text = click.prompt(ask, default="", show_default=False, err=True).strip()
-    return share_of("threshold", text.replace(",", "."), "a threshold") if text else None
+def _threshold(*, raw: bool) -> dict[str, Any]:
+    """Ask from which score a response passes; ``raw`` scores need their scale with it."""
+    about = "such as 4 of 1..5" if raw else "from 0 to 1"
+    ask = f"From which score does a response pass? ({about}, empty: not stated)"
+    while text := click.prompt(ask, default="", show_default=False, err=True).strip():
+        least, _, scale = text.replace(",", ".").partition(" of ")
+        try:
+            low, high = scale_of(scale) if raw else (0, 1)
+            share = share_of("threshold", (float(least) - low) / (high - low), "a threshold")
+        except (UsageError, ValueError, ZeroDivisionError):
+            say(f"{show_line(text, 60)} is not understood: write it {about}")
+            continue
+        return {"threshold": share} | ({"scale": scale} if raw else {})
+    return {}
 
 
 def _chosen(question: str, columns: Sequence[str], usual: Sequence[str]) -> list[str]:

@@ -100,7 +100,7 @@ def _models_of(given: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _scale_of(given: str | tuple[float, float]) -> tuple[float, float]:
+def scale_of(given: str | tuple[float, float]) -> tuple[float, float]:
     match = _SCALE.match(given) if isinstance(given, str) else None
     ends = (float(match[1]), float(match[2])) if match else given
     if not isinstance(ends, tuple | list) or len(ends) != 2:
@@ -125,7 +125,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "quorum": quorum_of,
     "strategy": strategy_of,
     "models": _models_of,
-    "scale": _scale_of,
+    "scale": scale_of,
     "judge_columns": partial(_columns_of, "--judge-columns"),
     "criteria_columns": partial(_columns_of, "--criteria-columns"),
     "pass_labels": _words_of,

@@ -113,8 +113,9 @@ def test_four_answers_open_the_table_and_are_kept(asked: Any) -> None:
 
 def test_scores_beyond_one_are_read_by_the_scale_that_is_answered(asked: Any) -> None:
     Path("sheet.csv").write_text("id,answer,alba,bruno\nq1,a1,5,4\nq2,a2,2,3\n")
-    done = asked("open", "sheet.csv", answers="3,4\nmean\n1..5\n0.7\ny\n")
+    done = asked("open", "sheet.csv", answers="3,4\nmean\n7 of 1..5\n3,8 of 1..5\ny\n")
     assert done.exit_code == 0, done.output
+    assert "7 of 1..5 is not understood: write it such as 4 of 1..5" in done.output
     assert "q1:  alba 1.0   bruno 0.75" in done.output
     # The mean .875 of q1 is over the threshold, which a map states on the scale of its scores.
     assert 'threshold = "=3.8"' in Path("sheet.csv.map.toml").read_text()
