@@ -26,7 +26,7 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import of_json
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
-from reviewdesk.reports.tables.cells import REASONS, SPELLINGS
+from reviewdesk.reports.tables.cells import REASONS, SPELLINGS, USUAL
 from reviewdesk.reports.tables.table import USES, unclear
 from reviewdesk.reports.wording import JsonObject
 
@@ -180,9 +180,10 @@ _INPUTS = ("input", "arguments", "args", *SPELLINGS["input"])
 _OUTPUTS = ("output", "response", "actual", "result", *SPELLINGS["output"])
 _GENERATORS = ("generator", "agent", "model")
 _NAMES = _spelt("name", "test", "id", *SPELLINGS["item"])
+_HUMANS = ("human", "human_label", "human_verdict")
 _TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
-    {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, ESCALATE}
+    {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, *_HUMANS, ESCALATE}
     | {"confidence", "threshold", "quorum", "same_family", "score", "matcher", "target", "type"}
     | {"rubric", "bias_warning"}
 )
@@ -241,6 +242,7 @@ def _verdict(jury: FoundJury, line: int, panels: PanelReader) -> JsonObject:
             votes = [record[key] for key in _PASSES if key in record]
             if votes and votes.count(None) == len(votes):
                 ballot["pass"] = None
+    label = USUAL.human(first(facts, _HUMANS))
     agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
     body: JsonObject = {
         "id": test[:ID_LENGTH],
@@ -258,6 +260,7 @@ def _verdict(jury: FoundJury, line: int, panels: PanelReader) -> JsonObject:
         "band": _fitting("confidence", facts.get("confidence"), remarks),
         **{key: _of_type(kind, facts.get(key)) for key, kind in _PLAIN.items()},
         "checks": sibling_checks(jury) or None,
+        "human": {"label": label} if label else None,
         **_decision(jury, jurors, remarks),
     }  # fmt: skip
     return {
