@@ -66,10 +66,6 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
     plain = ("index" if "item" in top else "item", *top[1:]) if unnamed else top
     second, third = start[1:3] if len(start) > 2 else ((), ())
-    if len(second) == len(top) and all(
-        bool(one) != bool(two) for one, two in zip(top, second, strict=True)
-    ):
-        return tuple(one or two for one, two in zip(top, second, strict=True)), 2
     below = [name for name in second if name]
     filled = [name for name in top if name]
     recur = len({*filled}) < len(filled)
