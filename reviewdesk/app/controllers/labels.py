@@ -467,6 +467,8 @@ _WAIT = "Wait for its end, or stop it with :stop; the next u or U continues it."
 
 def _undo(core: Core, word: str) -> None:
     """Undo or redo the write that is being saved, else the newest action of the desk."""
+    # Its ticks would bring back the tags that are undone.
+    core.reasons = None
     write = core.outbox.bring_back() if word == "redo" else core.outbox.take_back()
     if write is not None and write.item is not None:
         item = write.item

@@ -191,7 +191,7 @@ def read(core: Core, view: View, left_at: Item | None = None, notice: str | None
             # a label key must mean the item on screen.
             core.show(rows=True)
         # How many there are stands above the list and the item.
-        core.say_here(kept_back(left_out) if not resumes else notice or "")
+        core.say_here(notice or "" if resumes else kept_back(left_out))
 
     core.jobs.start(QUEUE, work, ended, fault="no queue")
 

@@ -319,11 +319,7 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
     )
     if "export" not in keymap.withheld:
         steps.append((f"{command}export labels.jsonl", "takes the labels out"))
-    return [
-        *steps,
-        (keymap.first("screen.runs"), "the other runs, and which panel is right more often"),
-        (keymap.first("quit"), "closes; everything is saved"),
-    ]
+    return [*steps, (keymap.first("quit"), "closes; everything is saved")]
 
 
 def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:

@@ -94,6 +94,14 @@ def test_a_tag_by_name_keeps_the_line_and_takes_the_next_digit(review: Review) -
     assert stored(review, "item/001").tags == ("my-own", USUAL[0])
 
 
+def test_undo_closes_the_line_so_that_no_digit_brings_back_what_it_took(review: Review) -> None:
+    review.press("label.because")
+    review.digit(1)
+    review.press("undo")
+    assert review.state.reasons is None
+    assert stored(review, "item/001").tags == ()
+
+
 def test_a_digit_behind_a_fail_that_came_too_soon_labels_nothing(review: Review) -> None:
     review.press("label.because", wait=0.01)
     assert "too soon" in review.notice
