@@ -85,7 +85,7 @@ def _sign(
     whole = "|".join(patterns)
     for run, bounded in ((r"\s+", r"\s{1,20}"), (r"\s*", r"\s{0,20}"), (r"\w+", r"\w{1,40}")):
         whole = whole.replace(run, bounded)
-    return Sign(kind, groups, whole, then, before)
+    return Sign(kind, groups, f"(?im){whole}", then, before)
 
 
 _DROP = r"\b(?:ignore|disregard|forget|override|do\s+not\s+follow|don't\s+follow)\s+"
@@ -137,7 +137,9 @@ SIGNS = (
         "guideline;prompt;rubric;criteri;order;command;message;context;standard;scheme;above;before",
         rf"{_DROP}{_FILL}{_EARLIER}\s+{_FILL}(?:\w+\s+){{0,2}}{_ORDERS}",
         rf"{_DROP}(?:{_RULED})",
-        then=rf"\s+(?:{_FILL}{_EARLIER}|{_RULED})",
+        then=rf"(?<!follow)\s+(?:{_FILL}{_EARLIER}\s+{_FILL}(?:[\w\x80-\xff]+\s+){{0,2}}{_ORDERS}|"
+        rf"{_RULED})",
+        before=r"\b(?:do not|don't) \Z",
     ),
     _sign(
         InjectionKind.OVERRIDE,
@@ -145,7 +147,7 @@ SIGNS = (
         r"\b(?:instructions|rubric|criteria)\s+(?:above\s+)?(?:no\s+longer|do\s+not|does\s+not)\s+"
         r"apply\b",
         then="(?!)",
-        before=r"\b(?:longer|not)\b",
+        before=r"\b(?:instructions|rubric|criteria) (?:above )?(?:no longer|do not|does not) \Z",
     ),
     _sign(
         InjectionKind.ADDRESS,
@@ -293,7 +295,7 @@ def _search(text: str, offset: int, signs: Sequence[Sign]) -> Iterator[Passage]:
         if not all(any(map(lower.__contains__, group)) for group in sign.hints):
             continue
         # Compiled at the first need, because that takes long; ``re`` keeps what it compiled.
-        pattern = re.compile(sign.expression, re.IGNORECASE | re.MULTILINE)
+        pattern = re.compile(sign.expression)
         for start, end in _matches(sign.kind, pattern, visible):
             first = places[start]
             last = places[end - 1] + 1
@@ -351,7 +353,7 @@ def _around(hint: bytes, sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes
     then = SIGNS[sign].then
     before = SIGNS[sign].before.replace(" ", r"\s+").encode()
     pattern = re.compile(re.escape(hint) + f"(?:{then})".encode())
-    blank = then.startswith(r"\s+") and "|(?<=" not in then
+    blank = then.removeprefix("(?<!follow)").startswith(r"\s+") and "|(?<=" not in then
     return pattern, re.compile(before) if before else None, blank
 
 
