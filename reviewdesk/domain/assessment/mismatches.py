@@ -23,6 +23,7 @@ from reviewdesk.domain.jury.rules import (
     trim_count,
 )
 from reviewdesk.domain.jury.scores import BAND_OF, LOW
+from reviewdesk.domain.jury.sheet import model_trim
 from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.run.columns import Bools, Ints, rows_of
@@ -36,11 +37,9 @@ from reviewdesk.domain.verdict import (
     Status,
     Strategy,
     Verdict,
-    folded,
     number,
     own_facts,
     read_ballot,
-    read_trim,
 )
 
 _CHECKS = [
@@ -82,10 +81,10 @@ class AuditedVerdict:
         return self.found.panels.votes(self.at)
 
     @cached_property
-    def labels(self) -> list[str]:
-        labels = self.found.sheet.labels
-        given = labels.code[:, self.at].tolist()
-        return [folded(labels.words.spelled[code]) for code in given if code != NOTHING]
+    def labels(self) -> Counter[int]:
+        """How many jurors gave each label, by its number."""
+        given = self.found.sheet.labels.code[:, self.at].tolist()
+        return Counter(code for code in given if code != NOTHING)
 
     @cached_property
     def scored(self) -> list[tuple[str, float]]:
@@ -100,8 +99,7 @@ class AuditedVerdict:
 
     @cached_property
     def stated_trim(self) -> StatedTrim:
-        marks = [(one.id, one.trimmed) for one in self.model.jurors]
-        return read_trim(to_builtins(self.model.trim) if self.model.trim else {}, marks)
+        return model_trim(self.model)
 
     def mismatches(self, kinds: int) -> Iterator[Mismatch]:
         """Yield each place where the report disagrees with its own rule, of ``kinds``."""
@@ -174,7 +172,7 @@ class AuditedVerdict:
         votes = self.votes
         label = self.model.label
         undecided = bool(label) and label_decision(label) not in SIDES
-        if self.facts.regime == Regime.DISPUTE or len(set(self.labels)) > 1 or undecided:
+        if self.facts.regime == Regime.DISPUTE or len(self.labels) > 1 or undecided:
             return True
         if self.strategy is Strategy.UNANIMOUS:
             return votes.answered < votes.seated
@@ -185,14 +183,16 @@ class AuditedVerdict:
         reached = all(quorum_met(most, n, quorum) for n in (votes.seated, votes.answered))
         return not reached or votes.passes == votes.fails
 
-    def _label_decisions(self) -> list[Decision]:
+    def _label_decisions(self) -> list[Decision | None]:
         """Return how jurors with the most frequent labels voted; other votes may outnumber them."""
-        counts = Counter(self.labels)
-        if not counts or (self.strategy is Strategy.UNANIMOUS and len(counts) > 1):
+        counts = self.labels
+        if self.strategy is Strategy.UNANIMOUS and len(counts) > 1:
             return []
-        leading = {label for label, count in counts.items() if count == max(counts.values())}
-        votes = {one.vote for one in self.verdict.ballots if folded(one.label) in leading}
-        return [Decision.PASS if vote else Decision.FAIL for vote in votes if vote is not None]
+        sheet = self.found.sheet
+        leading = [code for code, count in counts.items() if count == max(counts.values())]
+        given = np.isin(sheet.labels.code[:, self.at], leading)
+        votes = set(sheet.columns.votes[given, self.at].tolist())
+        return [DECISION_OF[vote] for vote in votes - {NOTHING}]
 
     def label(self) -> str:
         how = self.facts.rules.aggregate or self.strategy or Strategy.MAJORITY
@@ -233,7 +233,7 @@ class AuditedVerdict:
             return f"escalation: reported, but {words} is {own}"
         # A vote that depends on an unknown threshold may have split the panel too.
         waiting = any(one.undetermined for one in self.verdict.ballots)
-        split = self.votes.split or len(set(self.labels)) > 1
+        split = self.votes.split or len(self.labels) > 1
         if waiting or split or "threshold" in self.set_by_you:
             return None
         return f"escalation: reported, but {words} is {own} and the votes agree"
@@ -373,7 +373,7 @@ def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
         one.policy.strategy is Strategy.TRIMMED_MEAN or one.regime == Regime.IRREVERSIBLE
         for one in sheet.facts
     ]
-    by_label = ~quorum & (found.labelled > 0)
+    by_label = ~quorum & (found.labelled > 0) & (cast.answered > 0)
     decision |= (made == NOTHING) & (against | sheet.of_policy(other) | by_label)
     decision |= found.counts & found.declares & (stated != found.words.decision)
     decision &= stated != NOTHING

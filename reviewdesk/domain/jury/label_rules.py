@@ -18,7 +18,7 @@ from reviewdesk.domain.jury.rules import (
 )
 from reviewdesk.domain.run.columns import rows_of
 from reviewdesk.domain.run.packing import DECISION_OF, DECISIONS, NOTHING, code_of
-from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints, cases, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules
 from reviewdesk.domain.verdict import FAILED_LABELS, SLACK, Ballot, Decision, Strategy, folded
 from reviewdesk.errors import UsageError
@@ -332,10 +332,20 @@ def turning_labels(
     columns: LabelBallots, strategy: Strategy | Aggregate, rules: LabelRules, decision: Ints
 ) -> Bools:
     """Return the seats, ``[s, n]``, where another label alone would change the decision."""
+    place = np.arange(len(decision))
+    if strategy in LABEL_RULES and strategy is not Strategy.WEIGHTED_VOTE:
+        # Most panels give the labels of another one.
+        for _, rows in cases(*columns.code, decision):
+            place[rows] = place[rows][0]
+        first, place = np.unique(place, return_inverse=True)
+        columns = rows_of(columns, first)
+        decision = decision[first]
     code = columns.code
     s, n = code.shape
     declared = np.array([columns.words.code(label) for label in rules.labels], np.int64)
-    others = np.concatenate([code, np.repeat(declared[:, None], n, axis=1)])
+    given = np.sort(np.where(firsts(code), code, NOTHING), axis=0)
+    given = given[(given != NOTHING).any(axis=1)]
+    others = np.concatenate([given, np.repeat(declared[:, None], n, axis=1)])
     # One panel for each seat, each other label and each panel.
     every: Any = np.tile(np.arange(n), s * len(others))
     turned = rows_of(columns, every)
@@ -345,4 +355,4 @@ def turning_labels(
         changed[seat, seat] = np.where((mine != NOTHING) & (others != NOTHING), others, mine)
     made = count_labels(turned, strategy, rules).decision.reshape(s, len(others), n)
     found: Bools = (made != decision).any(axis=1) & (code != NOTHING)
-    return found
+    return found[:, place]

@@ -27,7 +27,7 @@ STOPPED_EARLY = "stopped early"
 
 R_WG = "r_wg"
 ALPHA = "krippendorff_alpha"
-LINED = frozenset({R_WG, ALPHA, "unknown"})
+LINED = (R_WG, ALPHA, "unknown")
 """The metrics that the band limits apply to; the scales of the others differ."""
 
 

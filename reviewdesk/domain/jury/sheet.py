@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.label_rules import LabelBallots, Words
-from reviewdesk.domain.jury.rules import LINED, Rule, rule_for
+from reviewdesk.domain.jury.rules import Rule, rule_for
 from reviewdesk.domain.jury.scores import BANDS
 from reviewdesk.domain.report_model import JurorModel, TrimModel, VerdictModel
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, by_seat, columns_of
@@ -115,8 +116,6 @@ class Claims(Struct, frozen=True):
     """Whether an agreement is stated, even if its ``value`` is null."""
     value: Floats
     metric: npt.NDArray[np.object_]
-    lined: Bools
-    """Whether the band limits apply to the metric."""
     band: Ints
     escalate: Ints
     """1, 0, or -1, as in ``same_family``."""
@@ -189,18 +188,14 @@ def read_sheet(
     flat["juror"] = np.fromiter(numbers, np.int32, len(jurors))
     marked = any(one.trimmed for one in jurors)
     trims = {
-        at: read_trim(
-            to_builtins(one.trim) if one.trim else {},
-            [(juror.id, juror.trimmed) for juror in one.jurors],
-        )
+        at: model_trim(one)
         for at, one in enumerate(verdicts)
         if one.trim or (marked and any(juror.trimmed for juror in one.jurors))
     }
     policies = [one.policy for one in facts]
     asked = [one.rule.strategy for one in facts]
     codes = [NOTHING if one is None else STRATEGIES.index(one) for one in asked]
-    stated = [one.trim_fraction for one in policies]
-    trim_shares = [DEFAULT_TRIM_FRACTION if one is None else one for one in stated]
+    shares = _floats([one.trim_fraction for one in policies])
     n = len(place)
     bars = [(one.quorum, one.supermajority, one.min_answered) for one in policies]
     # Policies that differ in other values share a bar.
@@ -210,7 +205,7 @@ def read_sheet(
         "threshold": np.array([number(one.threshold) for one in policies], np.float64)[place],
         "quorum": np.array([numbers_of[bar] for bar in bars], np.int64)[place],
         "strategy": np.array(codes, np.int8)[place],
-        "fraction": np.array(trim_shares, np.float64)[place],
+        "fraction": np.nan_to_num(shares, nan=DEFAULT_TRIM_FRACTION)[place],
         "rounding": np.zeros(n, np.int8),
         "decision": np.full(n, NOTHING, np.int8),
         "score": np.full(n, np.nan),
@@ -229,12 +224,18 @@ def read_sheet(
         columns=columns,
         labels=LabelBallots(words, code, sure, weights),
         claims=_claims(verdicts, words, trims, columns.scores.shape),
-        shared=_kin(verdicts, jurors, seated, generator),
+        shared=_kin(verdicts, seated, generator),
         flat=flat,
         **{name: by_seat(flat[name], seated, False) for name in marks},
     )
 
 
+def model_trim(verdict: VerdictModel) -> StatedTrim:
+    marks = [(one.id, one.trimmed) for one in verdict.jurors]
+    return read_trim(to_builtins(verdict.trim) if verdict.trim else {}, marks)
+
+
+_ANSWER = attrgetter("status", "score", "pass_", "label", "raw_score")
 _VOTES = {True: 1, False: 0, None: NOTHING, UNSET: NOTHING}
 
 
@@ -261,21 +262,23 @@ def _ballots(
     rows = np.flatnonzero(alone)
     casts = [jurors[at] for at in rows.tolist()]
     # All that the result below depends on; most such ballots are alike.
-    keys = [
-        (one.status, one.error is not None, one.score, one.pass_, one.label, one.raw_score, policy)
-        for one, policy in zip(casts, place[rows].tolist(), strict=True)
-    ]
+    failures = [one.error is not None for one in casts]
+    keys = list(zip(map(_ANSWER, casts), failures, place[rows].tolist(), strict=True))
     known = dict(zip(keys, casts, strict=True))
     read = [read_ballot(0, to_builtins(one), facts[key[-1]].policy) for key, one in known.items()]
     kinds = {key: kind for kind, key in enumerate(known)}
     which = np.array([kinds[key] for key in keys], np.int64)
-    failed[rows] = np.array([STATUS_CODES.get(one.status, FAILED) for one in read], np.int8)[which]
-    scores[rows] = np.array([one.score for one in read], np.float64)[which]
-    votes[rows] = np.array([_VOTES[one.vote] for one in read], np.int8)[which]
-    withheld[rows] = np.array([one.usable and one.withheld for one in read], np.bool_)[which]
-    unscaled[rows] = np.array([one.unscaled for one in read], np.bool_)[which]
+    for column, values in (
+        (failed, [STATUS_CODES.get(one.status, FAILED) for one in read]),
+        (scores, [one.score for one in read]),
+        (votes, [_VOTES[one.vote] for one in read]),
+        (withheld, [one.usable and one.withheld for one in read]),
+        (unscaled, [one.unscaled for one in read]),
+    ):
+        column[rows] = np.array(values, column.dtype)[which]
+    spoken = [one.label if one.usable else None for one in read]
     for at, kind in zip(rows.tolist(), which.tolist(), strict=True):
-        labels[at] = read[kind].label if read[kind].usable else None
+        labels[at] = spoken[kind]
     sure = _floats([one.confidence for one in jurors])
     sure[~((sure >= 0) & (sure <= 1))] = np.nan
     codes: dict[str | None, int] = {
@@ -330,10 +333,9 @@ def _claims(
     return Claims(
         decision=_codes([one.decision for one in verdicts], DECISIONS),
         score=np.array([one.score for one in verdicts], np.float64),
-        agreement=np.array([metric is not None for metric in metrics], np.bool_),
+        agreement=np.array([one.agreement is not None for one in verdicts], np.bool_),
         value=np.array(values, np.float64),
         metric=np.array(metrics, np.object_),
-        lined=np.array([metric in LINED for metric in metrics], np.bool_),
         band=_codes([one.band for one in verdicts], BANDS),
         escalate=_codes([one.escalate_for_review for one in verdicts], (False, True)),
         same_family=_codes([one.same_family for one in verdicts], (False, True)),
@@ -361,9 +363,7 @@ def _codes(values: Sequence[Any], words: Sequence[Any]) -> Ints:
     return np.array([codes.get(one, NOTHING) for one in values], np.int64)
 
 
-def _kin(
-    verdicts: Sequence[VerdictModel], jurors: Sequence[JurorModel], seated: Ints, known: Generator
-) -> Ints:
+def _kin(verdicts: Sequence[VerdictModel], seated: Ints, known: Generator) -> Ints:
     """Return for each verdict whether a juror shares the generator's family, ``Sheet.shared``."""
     numbers: dict[str, int] = {}
 
@@ -374,11 +374,19 @@ def _kin(
                 codes[pair] = numbers.setdefault(found.name, len(numbers))
         return np.array([codes[pair] for pair in pairs], np.int64)
 
-    own = [one.generator or known for one in verdicts]
-    makers = families([(one.model or known.model, one.vendor or known.vendor) for one in own])
-    seats = by_seat(families([(one.model, one.vendor) for one in jurors]), seated, NOTHING)
-    unknown = (makers == NOTHING) | (seats == NOTHING).all(axis=0)
-    return np.where(unknown, NOTHING, (seats == makers).any(axis=0)).astype(np.int64)
+    makers = families(
+        [
+            (one.model or known.model, one.vendor or known.vendor)
+            for one in [verdict.generator or known for verdict in verdicts]
+        ]
+    )
+    found = np.full(len(verdicts), NOTHING, np.int64)
+    rows = np.flatnonzero(makers != NOTHING)
+    jurors = [juror for at in rows.tolist() for juror in verdicts[at].jurors]
+    seats = by_seat(families([(one.model, one.vendor) for one in jurors]), seated[rows], NOTHING)
+    unknown = (seats == NOTHING).all(axis=0)
+    found[rows] = np.where(unknown, NOTHING, (seats == makers[rows]).any(axis=0))
+    return found
 
 
 def _model(verdict: Verdict) -> VerdictModel:
@@ -397,11 +405,12 @@ def _model(verdict: Verdict) -> VerdictModel:
 
 def sheet_of(verdicts: Sequence[Verdict], seats: Sequence[Sequence[int]] | None = None) -> Sheet:
     """Read verdicts that were built one by one; they may have different generators."""
+    own = list(map(PolicyFacts.of, verdicts))
     facts: list[PolicyFacts] = []
-    for fact in map(PolicyFacts.of, verdicts):
+    for fact in own:
         if fact not in facts:
             facts.append(fact)
-    place = np.array([facts.index(PolicyFacts.of(one)) for one in verdicts], np.int64)
+    place = np.array([facts.index(one) for one in own], np.int64)
     sheet = read_sheet(list(map(_model, verdicts)), facts, place, Generator(), seats)
     ballots = [verdict.ballots for verdict in verdicts]
     return replace(sheet, labels=replace(sheet.labels, ballots=ballots))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.jury.label_rules import LabelCount, turning_labels
 from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS, Answers, Panels
-from reviewdesk.domain.jury.rules import COMPARED, Reads
+from reviewdesk.domain.jury.rules import COMPARED, LINED, Reads
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
 from reviewdesk.domain.jury.scores import (
     ADR_NULL,
@@ -190,7 +190,7 @@ class Verdicts(Answers):
         value alone follows from it where the limits apply to its metric.
         """
         said = self.sheet.claims
-        own = np.where(said.lined, self.claimed, NOTHING)
+        own = np.where(np.isin(said.metric, LINED), self.claimed, NOTHING)
         band = np.where(said.band == NOTHING, own, said.band)
         reported = said.agreement | (said.band != NOTHING)
         value = np.where(reported, said.value, self.agreement)
