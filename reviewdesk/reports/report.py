@@ -141,11 +141,7 @@ class Report:
                 self.position = position_of(stream)
                 for item, made in (found := iter(group)):
                     if not isinstance(made, FieldProblem):
-                        verdict = made[0]
-                        self._unread.ballots += len(verdict.jurors)
-                        if b'"unknown"' in made[1]:
-                            self._unread.add(verdict.jurors)
-                        self.responses += bool(verdict.output)
+                        self.responses += bool(made[0].output)
                         self._given += 1
                         yield made
                     elif self._skip_bad:
@@ -170,7 +166,9 @@ class Report:
 
     def _read_group(self, items: list[ReportVerdict]) -> list[Checked]:
         some = [*zip(items, map(self._read, items), strict=True)]
-        ids = [made[0].id for _, made in some if type(made) is tuple]
+        verdicts = [made[0] for _, made in some if type(made) is tuple]
+        self._unread.add(verdicts)
+        ids = [one.id for one in verdicts]
         if len(set(ids)) < len(ids) or not self._ids.isdisjoint(ids):
             return [(item, self._unique(made)) for item, made in some]
         self._ids.update(ids)

@@ -246,19 +246,16 @@ def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], Ints, 
     verdicts = found.sheet.verdicts
     claims = found.sheet.claims
     warned = np.array([bool(one.bias_warning) for one in verdicts], np.bool_)
-    thresholds = found.sheet.columns.threshold
     flags = found.flags
-    position_flips = np.zeros(len(verdicts), np.bool_)
-    for at, one in enumerate(verdicts):
-        for juror in one.jurors:
-            if juror.samples:
-                line = None if np.isnan(thresholds[at]) else float(thresholds[at])
-                position_flips[at] |= position_flip(to_builtins(juror), line)
+    flips = [
+        any(position_flip(to_builtins(juror), line) for juror in one.jurors if juror.samples)
+        for one, line in zip(verdicts, _known(found.sheet.columns.threshold), strict=True)
+    ]
     for flag, where in (
         (Flag.BIAS_WARNING, warned),
         (Flag.MISMATCH, marks & ~int(Breach.ROUNDING) != 0),
         (Flag.SUSPICIOUS_TEXT, np.array(suspects(verdicts), np.bool_)),
-        (Flag.POSITION_FLIP, position_flips),
+        (Flag.POSITION_FLIP, np.array(flips, np.bool_)),
         (DERIVED_ESCALATION, found.escalated),
     ):
         flags = np.where(where, flags | int(flag), flags)

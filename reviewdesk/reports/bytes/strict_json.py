@@ -154,7 +154,7 @@ _LONG = 1 << 12
 UNCLEAN = object()
 """What ``decode_clean`` returns for a text that only ``decode`` can read or explain."""
 
-_REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
+REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 
 def decode_clean(texts: Sequence[bytes]) -> list[Any]:
@@ -162,7 +162,7 @@ def decode_clean(texts: Sequence[bytes]) -> list[Any]:
 
     Texts with doubled keys have more quotes than their values, which have only the last of each.
     """
-    with suppress(*_REFUSED):
+    with suppress(*REFUSED):
         values = [*map(msgspec.json.decode, texts)]
         msgspec.msgpack.encode(values)  # refuses numbers over 64 bits
         same = quotes(b"".join(texts)) == quotes(msgspec.json.encode(values))
@@ -174,11 +174,7 @@ def decode_clean(texts: Sequence[bytes]) -> list[Any]:
 def quotes(data: bytes) -> int:
     """Count the quotes around the keys and texts of a JSON text."""
     found = occurrences(data, b'"')
-    if b"\\" not in data:
-        return found
-    if len(data) > 4 * _LONG:
-        return found - escaped(data, b'"')
-    return found - (data.replace(b"\\\\", b"") if b"\\\\" in data else data).count(b'\\"')
+    return found - escaped(data, b'"') if b"\\" in data else found
 
 
 def is_too_deep(data: bytes, value: Any) -> bool:

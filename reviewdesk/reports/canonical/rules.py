@@ -21,7 +21,7 @@ from reviewdesk.domain.report_model import (
     json_of,
     verdict_model,
 )
-from reviewdesk.reports.bytes.strict_json import UNCLEAN, is_too_deep, quotes
+from reviewdesk.reports.bytes.strict_json import REFUSED, UNCLEAN, is_too_deep, quotes
 from reviewdesk.reports.wording import FieldProblem, Path, found, must_be, spell_path
 
 _Model = TypeVar("_Model", bound=msgspec.Struct)
@@ -162,9 +162,7 @@ def _run_rules(facts: RunFactsModel) -> FieldProblem | None:
 
 def verdict_rules(verdict: VerdictModel, path: Path = ()) -> FieldProblem | None:
     """Return the first problem of a verdict whose keys and values all have the right type."""
-    problem = _jurors(verdict, path)
-    if not problem and type(verdict.quorum) is str:
-        problem = _quorum(verdict.quorum, (*path, "quorum"))
+    problem = _jurors(verdict, path) or _quorum(verdict.quorum, (*path, "quorum"))
     if not problem and verdict.human:
         problem = _time(verdict.human.at, (*path, "human", "at"))
     if not problem and verdict.provenance:
@@ -211,7 +209,8 @@ def _quorum(quorum: float | str | None, path: Path) -> FieldProblem | None:
     return FieldProblem(path, must_be("a fraction above 0 and at most 1", quorum))
 
 
-_REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
+_ESCAPE = re.compile(rb"\\u")
+"""Found by its first byte, in less time than ``in`` takes."""
 
 
 def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
@@ -221,18 +220,18 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
     which only the last would be kept, are detected by counting quotes: the texts have more of them
     than the verdicts have when they are written again.
     """
-    with suppress(*_REFUSED):
+    with suppress(*REFUSED):
         verdicts = list(map(verdict_model, texts))
         whole = b"".join(texts)
         blanks = b"\n" in whole or b"\t" in whole
-        escapes = b"\\" in whole
+        escapes = _ESCAPE.search(whole) is not None
         given = quotes(whole)
         needed = _quotes_needed(verdicts)
         stored = list(texts)
         dropped = 0
         for at, text in enumerate(texts) if blanks or escapes or given != needed else ():
-            again = escapes and b"\\u" in text
-            again = again or (blanks and (b"\n" in text or b"\t" in text))
+            again = blanks and (b"\n" in text or b"\t" in text)
+            again = again or (escapes and b"\\u" in text)
             if again or (given != needed and b"null" in text):
                 value = decode(text)
                 count = drop_nulls(value)
@@ -265,15 +264,15 @@ def _quotes_needed(verdicts: Sequence[VerdictModel]) -> int:
 
 def _is_odd(verdicts: Sequence[VerdictModel], texts: Sequence[bytes]) -> bool:
     """Return True if free values of verdicts are nested too deep; raise an error for others."""
-    free = {}
-    for at, one in enumerate(verdicts):
+    for one, text in zip(verdicts, texts, strict=True):
         values: list[Any] = [one.meta, one.labels, one.reruns]
         for juror in one.jurors:
             values += juror.meta, juror.samples
         if any(values):
-            free[at] = list(filter(None, values))
-    msgspec.msgpack.encode(list(free.values()))  # refuses numbers over 64 bits
-    return any(is_too_deep(texts[at], verdicts[at]) for at in free)
+            msgspec.msgpack.encode(list(filter(None, values)))  # refuses numbers over 64 bits
+            if is_too_deep(text, one):
+                return True
+    return False
 
 
 _PARTS: dict[str, Any] = {
@@ -295,16 +294,12 @@ def drop_nulls(value: dict[str, Any], parts: dict[str, Any] = _PARTS) -> int:
     A juror's ``pass: null`` stays, as it withholds the vote; without the key, the threshold
     decides.
     """
-    count = 0
-    if None in value.values():
-        gone = [key for key, one in value.items() if one is None and key not in _MEANT]
-        for key in gone:
-            del value[key]
-        count = len(gone)
-    for key in filter(value.__contains__, parts):
-        part = value[key]
-        inner = parts[key]
-        for one in part if type(part) is list else (part,):
-            if inner or None in one.values():
+    gone = [key for key, one in value.items() if one is None and key not in _MEANT]
+    for key in gone:
+        del value[key]
+    count = len(gone)
+    for key, inner in parts.items():
+        if part := value.get(key):
+            for one in part if type(part) is list else (part,):
                 count += drop_nulls(one, inner)
     return count

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from functools import lru_cache
 from typing import Any
 
-from reviewdesk.domain.report_model import JurorModel
+from reviewdesk.domain.report_model import VerdictModel
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import Decision, Status, folded, label_decision
 from reviewdesk.errors import ReportError
@@ -224,8 +224,10 @@ class UnreadBallots:
         self.count = self.ballots = 0
         self._keys: dict[str, None] = {}
 
-    def add(self, jurors: Sequence[JurorModel]) -> None:
-        """Count those of the jurors that were not understood."""
+    def add(self, verdicts: Sequence[VerdictModel]) -> None:
+        """Count the ballots of verdicts, and those of them that were not understood."""
+        jurors = [juror for one in verdicts for juror in one.jurors]
+        self.ballots += len(jurors)
         for juror in jurors:
             if juror.status == "unknown":
                 self.count += 1
