@@ -191,8 +191,8 @@ class AuditedVerdict:
         sheet = self.found.sheet
         leading = [code for code, count in counts.items() if count == max(counts.values())]
         given = np.isin(sheet.labels.code[:, self.at], leading)
-        votes = set(sheet.columns.votes[given, self.at].tolist())
-        return [DECISION_OF[vote] for vote in votes - {NOTHING}]
+        votes = sheet.columns.votes[given, self.at].tolist()
+        return [DECISION_OF[vote] for vote in {*votes} - {NOTHING}]
 
     def label(self) -> str:
         how = self.facts.rules.aggregate or self.strategy or Strategy.MAJORITY

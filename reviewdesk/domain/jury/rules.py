@@ -181,9 +181,9 @@ def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
 @lru_cache(maxsize=4096)
 def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
     """Return True if ``passes / n >= quorum`` without rounding (slack 1e-9), for comparison."""
-    _check(passes, n, quorum)
     if isinstance(quorum, str):
-        return Fraction(passes, n) >= Fraction(quorum)
+        return quorum_met(passes, n, quorum)
+    _check(passes, n, quorum)
     return passes / n >= quorum - SLACK
 
 

@@ -195,7 +195,6 @@ def read_sheet(
     policies = [one.policy for one in facts]
     asked = [one.rule.strategy for one in facts]
     codes = [NOTHING if one is None else STRATEGIES.index(one) for one in asked]
-    shares = _floats([one.trim_fraction for one in policies])
     n = len(place)
     bars = [(one.quorum, one.supermajority, one.min_answered) for one in policies]
     # Policies that differ in other values share a bar.
@@ -205,7 +204,9 @@ def read_sheet(
         "threshold": np.array([number(one.threshold) for one in policies], np.float64)[place],
         "quorum": np.array([numbers_of[bar] for bar in bars], np.int64)[place],
         "strategy": np.array(codes, np.int8)[place],
-        "fraction": np.nan_to_num(shares, nan=DEFAULT_TRIM_FRACTION)[place],
+        "fraction": np.nan_to_num(
+            _floats([one.trim_fraction for one in policies]), nan=DEFAULT_TRIM_FRACTION
+        )[place],
         "rounding": np.zeros(n, np.int8),
         "decision": np.full(n, NOTHING, np.int8),
         "score": np.full(n, np.nan),
@@ -214,19 +215,20 @@ def read_sheet(
         flat["fraction"][at] = trim.fraction_under(policies[place[at]])
         flat["rounding"][at] = ROUNDINGS.index(trim.rounding) if trim.rounding else 0
     columns = columns_of(flat, range(n), list(numbers_of))
-    code = by_seat(flat["label"], seated, NOTHING)
     sure, weights = (by_seat(flat[name], seated, np.nan) for name in ("sure", "weights"))
-    marks = ("contradicts", "unscaled", "worded")
     return Sheet(
         verdicts=verdicts,
         facts=tuple(facts),
         place=place,
         columns=columns,
-        labels=LabelBallots(words, code, sure, weights),
+        labels=LabelBallots(words, by_seat(flat["label"], seated, NOTHING), sure, weights),
         claims=_claims(verdicts, words, trims, columns.scores.shape),
         shared=_kin(verdicts, seated, generator),
         flat=flat,
-        **{name: by_seat(flat[name], seated, False) for name in marks},
+        **{
+            name: by_seat(flat[name], seated, False)
+            for name in ("contradicts", "unscaled", "worded")
+        },
     )
 
 
@@ -314,8 +316,7 @@ def _claims(
     trims: Mapping[int, StatedTrim],
     shape: tuple[int, ...],
 ) -> Claims:
-    metrics = [one.agreement.metric if one.agreement else None for one in verdicts]
-    values = [one.agreement.value if one.agreement else None for one in verdicts]
+    stated = [one.agreement for one in verdicts]
     low, high = np.zeros((2, *shape), np.bool_)
     named, degraded, checked = np.zeros((3, len(verdicts)), np.bool_)
     listed = np.zeros((2, len(verdicts)), np.int64)
@@ -333,9 +334,9 @@ def _claims(
     return Claims(
         decision=_codes([one.decision for one in verdicts], DECISIONS),
         score=np.array([one.score for one in verdicts], np.float64),
-        agreement=np.array([one.agreement is not None for one in verdicts], np.bool_),
-        value=np.array(values, np.float64),
-        metric=np.array(metrics, np.object_),
+        agreement=np.array([one is not None for one in stated], np.bool_),
+        value=np.array([one.value if one else None for one in stated], np.float64),
+        metric=np.array([one.metric if one else None for one in stated], np.object_),
         band=_codes([one.band for one in verdicts], BANDS),
         escalate=_codes([one.escalate_for_review for one in verdicts], (False, True)),
         same_family=_codes([one.same_family for one in verdicts], (False, True)),
