@@ -4,16 +4,17 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
 from reviewdesk.domain import values
-from reviewdesk.domain.report_model import Agreement, Generator, VerdictModel, json_of
+from reviewdesk.domain.report_model import Agreement, Generator, HumanModel, VerdictModel, json_of
 from reviewdesk.domain.values import (
     BY_REGIME,
     FAILED_LABELS,
@@ -58,6 +59,14 @@ def own_facts(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return ``meta.reviewdesk``: what our reports state beyond the format's fields; or {}."""
     own = (body.get("meta") or {}).get("reviewdesk")
     return own if isinstance(own, Mapping) else {}
+
+
+def people(body: Mapping[str, Any]) -> list[HumanModel]:
+    """Return the labels of people that a report states: ``human``, then those in own facts."""
+    human = body.get("human")
+    with suppress(ValidationError, TypeError):
+        return convert([human, *own_facts(body).get("humans", ())], list[HumanModel])
+    return convert([human] if human else [], list[HumanModel])
 
 
 def canonical_json(value: object) -> bytes:

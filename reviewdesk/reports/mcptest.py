@@ -37,7 +37,7 @@ PANEL_KEYS = (
 _PANELS = frozenset(PANEL_KEYS)
 _HOLDER = frozenset({dict, list})
 ESCALATE = "escalate_for_review"
-_PASSES = ("pass", "passed", "verdict")
+_PASSES = ("pass", "passed", "verdict", "ok", "correct")
 """The keys of a juror's vote; null there withholds it."""
 _ANSWERS = frozenset({"score", "status", *_PASSES})
 _QUESTIONS = frozenset({"criterion", "metric", "dimension", "aspect", "question"})
@@ -179,7 +179,8 @@ _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
 _INPUTS = ("input", "arguments", "args", *SPELLINGS["input"])
 _OUTPUTS = ("output", "response", "actual", "result", *SPELLINGS["output"])
 _GENERATORS = ("generator", "agent", "model")
-_NAMES = _spelt("name", "test", "id", *SPELLINGS["item"])
+_NAMES = _spelt("name", "test", "id", *SPELLINGS["item"], "$oid")
+_INNER = "_id sample example case data record task inputs doc"
 _HUMANS = ("human", "human_label", "human_verdict")
 _TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
@@ -228,8 +229,10 @@ def _verdict(jury: FoundJury, line: int, panels: PanelReader) -> JsonObject:
     around = [node for node, _ in jury.above]
     # The id of a row counts more than the name of the run around it.
     own = jury.listed and not (jury.above and jury.above[0][1] in CHECK_LISTS)
-    groups = [[facts], around] if own else [[*around, facts]]
-    named = (values.filled(one.get(key)) for some in groups for key in _NAMES for one in some)
+    row = [facts, *_inner(facts)]
+    groups = [row, around] if own else [[*around, *row]]
+    keys = (*_NAMES, *(key for key in facts if key.endswith("_id")))
+    named = (values.label(one.get(key)) for some in groups for key in keys for one in some)
     # A jury in an object of several objects is called by its key.
     parent, key = jury.above[0] if jury.above and not jury.listed else ({}, "")
     keyed = len(parent) > 1 and all(type(one) is dict for one in parent.values())
@@ -325,8 +328,14 @@ def _generator(jury: FoundJury) -> JsonObject | None:
     return values.without_nulls(texts) or None
 
 
+def _inner(facts: JsonObject) -> list[JsonObject]:
+    """Return the objects of a row that say what was judged, such as ``sample``."""
+    return [one for key, one in facts.items() if key in _INNER.split() and type(one) is dict]
+
+
 def _nearest(jury: FoundJury, keys: tuple[str, ...]) -> Any:
-    for node, held in ((jury.facts, ""), *jury.above):
+    inner = [(one, "") for one in _inner(jury.facts)]
+    for node, held in ((jury.facts, ""), *jury.above, *inner):
         for key in keys:
             if key in node and key != held and node[key] is not None:
                 return node[key]

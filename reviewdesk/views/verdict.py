@@ -21,7 +21,7 @@ from reviewdesk.domain.panel.rerun import (
 )
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import hidden_count
-from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Status, Verdict
+from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Status, Verdict, people
 from reviewdesk.views import jury as juries
 from reviewdesk.views import words
 from reviewdesk.views.document import (
@@ -226,12 +226,11 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
     A blind session shows neither labels nor tags, which may come from others.
     """
     blocks: list[Block] = []
-    human = item.verdict.body.get("human")
-    if human and not blind:
-        said: list[str | Text] = [f"in file: {human['label']} by "]
-        said.append(outside(human.get("by") or "unknown", 200))
-        said += [", ", outside(human["at"], 40)] if human.get("at") else []
-        said += [": ", outside(human["note"], 2000)] if human.get("note") else []
+    for human in () if blind else people(item.verdict.body):
+        said: list[str | Text] = [f"in file: {human.label} by "]
+        said.append(outside(human.by or "unknown", 200))
+        said += [", ", outside(human.at, 40)] if human.at else []
+        said += [": ", outside(human.note, 2000)] if human.note else []
         blocks.append(Paragraph(tuple(said), Tone.NOTE))
     shown = []
     for one in item.history:

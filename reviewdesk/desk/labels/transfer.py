@@ -13,7 +13,7 @@ from msgspec import Struct
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.tags import checked_name, usable_tags
-from reviewdesk.domain.verdict import stored_body
+from reviewdesk.domain.verdict import people, stored_body, without_nulls
 from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.store import events, figures, queue, runs, verdicts
 from reviewdesk.store.connect import writing
@@ -112,21 +112,19 @@ def import_human(desk: OpenFile, run: Run) -> str:
                 held += 1
                 item = row["item"]
                 found += item not in marked
-                human = stored_body(row["body"]).get("human")
-                if item in marked or human is None:
-                    continue
-                by = human.get("by")
-                kept = {name: human[name] for name in ("note", "at") if human.get(name)}
-                made[item] = NewEvent(
-                    "label",
-                    desk.at(),
-                    run=run.hash,
-                    verdict=row["id"],
-                    item=item,
-                    label=Truth(human["label"]),
-                    author=checked_name(by, f"{row['id']}: ") if by else None,
-                    detail={**batches.detail, "imported": True, **kept},
-                )
+                for human in people(stored_body(row["body"])) if item not in marked else ():
+                    by = human.by
+                    kept = without_nulls({"note": human.note or None, "at": human.at or None})
+                    made[item, by] = NewEvent(
+                        "label",
+                        desk.at(),
+                        run=run.hash,
+                        verdict=row["id"],
+                        item=item,
+                        label=Truth(human.label),
+                        author=checked_name(by, f"{row['id']}: ") if by else None,
+                        detail={**batches.detail, "imported": True, **kept},
+                    )
             return [*made.values()]
 
         batches.record(entries)

@@ -108,16 +108,18 @@ SPELLINGS["reason"] = REASONS + SPELLINGS["reason"]
 _SEPARATORS = re.compile(r"[\s\-]+|(?<=[a-z])(?=[A-Z])")
 """What separates the words of a column's name; the capitals of ``caseId`` do as well."""
 
-BALLOT = frozenset({
-    "model", "vendor", "pass", "label", "reason", "repeat", "confidence", "weight", "error",
-    "status", "at", "latency_ms", "cost_usd", "tokens_in", "tokens_out",
-})  # fmt: skip
+_BALLOT = """
+model vendor pass label reason repeat confidence weight error status at latency_ms cost_usd
+tokens_in tokens_out
+"""
+BALLOT = frozenset(_BALLOT.split())
 """The roles that describe one ballot."""
 
-FACTS = (
-    "test", "suite", "subject", "tags", "threshold", "decision", "input", "output", "conversation",
-    "alternative", "reference", "generator", "rival",
-)  # fmt: skip
+_FACTS = """
+test suite subject tags threshold decision input output conversation alternative reference
+generator rival
+"""
+FACTS = tuple(_FACTS.split())
 """The roles that describe an item."""
 
 
@@ -154,8 +156,8 @@ _CRITERION = re.compile(
     r"|humou?r|empathy|format|grammar|readability|instruction_following|noise_sensitivity"
     r"|complexity|verbosity|honesty|engagement|specificity|overall|quality|depth|creativity"
     r"|helpful|harmless|polite|concise|truthful|coherent|fluent|grounded|faithful|friendly"
-    r"|(?:on|follows|answers|uses|mentions|cites|stays|avoids)_[a-z]\w*|\w+_(?:adherence|compliance)"
-    r")(?:_metric|_free|\d*)"
+    r"|(?:on|follows|answers|uses|mentions|cites|stays|avoids)_[a-z]\w*|\w+_(?:adherence|compliance)|moderation|brevity"
+    r")(?:_metric|_free|\d*)|\w+_metric"
 )
 """Names of questions about a response, which are never names of judges."""
 
@@ -195,11 +197,11 @@ _IN_BRACKETS = re.compile(r"(?:\s*\([^()]*\)|/v\d+)\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
 _NUMBERS = frozenset({int, float})
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
-_NO_VALUE = frozenset({
-    "nan", "-nan", "n/a", "n.a.", "not applicable", "skipped", "pending",
-    "#n/a", "na", "#na", "<na>", "null", "(null)", "none", "-", "--", "–", "—",
-    "#nv", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#wert!", "#valeur!",
-})  # fmt: skip
+_MISSING_TEXTS = (
+    "nan,-nan,n/a,n.a.,not applicable,skipped,pending,#n/a,na,#na,<na>,null,(null),none,-,--,–,—"
+    ",#nv,#div/0!,#value!,#ref!,#name?,#num!,#null!,#wert!,#valeur!"
+)
+_NO_VALUE = frozenset(_MISSING_TEXTS.split(","))
 """Texts for a missing number, in lower case, as pandas and spreadsheets write them."""
 NOT_FINITE = frozenset({
     "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
@@ -230,9 +232,8 @@ _VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), Fa
 _DENIED = re.compile(r"(?:not|non|nicht|niet|inte|ikke|nie|pas)_(\w{3,})\Z")
 """A word for the opposite of another one, such as ``not acceptable``."""
 
-_PLAIN = frozenset({
-    "pass", "passed", "yes", "true", "1", "1.0", "fail", "failed", "no", "false", "0", "0.0",
-})  # fmt: skip
+_PLAIN_WORDS = "pass passed yes true 1 1.0 fail failed no false 0 0.0"
+_PLAIN = frozenset(_PLAIN_WORDS.split())
 _UNSURE = frozenset({"unsure", "unknown", "unclear"})
 _LONGEST_WORD = 60
 _LONGEST = 300
@@ -553,4 +554,5 @@ def usual_scale(cells: Iterable[object]) -> tuple[int, int] | None:
     if not numbers or len(numbers) < len(scores):
         return None
     fits = (one for one in _SCALES if one[0] <= min(numbers) and max(numbers) <= one[1])
-    return next(fits, None)
+    found = next(fits, None)
+    return (1, 7) if found == (1, 10) and max(numbers) == 7 and len(numbers) > 12 else found

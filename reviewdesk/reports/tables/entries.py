@@ -59,12 +59,6 @@ _MOST_KNOWN = 10_000
 """The number of ballots of one place that are remembered by their cells."""
 
 
-def _first(human: Human | None, other: Human | None, remarks: Remarks) -> Human | None:
-    if human and other and human.words != other.words:
-        remarks.count("human labels of one item differ; the first one is kept")
-    return human or other
-
-
 class TableItem(Struct, eq=False):
     """An item under one rubric; consecutive rows with the same facts on it share it."""
 
@@ -80,8 +74,8 @@ class TableItem(Struct, eq=False):
     """The reason why the row cannot be read."""
 
 
-TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Human | None]
-"""An item, with the ballots, the checks and the label that one row has for it."""
+TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Sequence[Human]]
+"""An item, with the ballots, the checks and the labels that one row has for it."""
 
 
 class MapReader:
@@ -113,7 +107,7 @@ class MapReader:
         self._origin = {key: self._reader(path) for key, path in made.origin.items()}
         self._below = bool(made.judge and made.item) and not (made.name or layout.outline)
         """Whether a row without an id or other facts is about the item of the row above it."""
-        self._last_human: Human | None = None
+        self._last_human: Sequence[Human] = ()
         self._skips: list[RulePlace] = []
         self._known: dict[str, set[str]] = {}
         self._own_facts: dict[str, Cells] = {}
@@ -243,7 +237,7 @@ class MapReader:
         if row.problem:
             self._last = None
             self._last_items = {}
-            return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), None)]
+            return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), ())]
         if not (self._plain or self.made.name) and self._heads.isdisjoint(row.cells):
             remarks.count("a row without an item, such as one with a sum, is left out")
             return []
@@ -260,7 +254,7 @@ class MapReader:
                 self._last = inputs
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
-            humans: dict[str, Human | None] = {}
+            humans: dict[str, list[Human]] = {}
             self._own_facts.clear()
             texts = self._of_panel(row.cells) if self._of_panel else ()
             known = [*filter(None, map(dict.get, self._panel, texts))]
@@ -273,26 +267,26 @@ class MapReader:
                     item = items[dimension] = replace(items[""], key=key, dimension=dimension)
                     if facts := self._own_facts.get(dimension):
                         item.facts = {**item.facts, **facts}
-                found.append((item, ballots, humans.get(dimension)))
+                found.append((item, ballots, humans.get(dimension, ())))
         except CellError as error:
             self._last = None
-            found = [(TableItem(("", row.place), problem=error), (), None)]
+            found = [(TableItem(("", row.place), problem=error), (), ())]
         return found
 
-    def _add_label(self, votes: dict[str, list[Ballot]], humans: dict[str, Human | None]) -> None:
+    def _add_label(self, votes: dict[str, list[Ballot]], humans: dict[str, list[Human]]) -> None:
         """Add the label of a row: to its only question, else to the item as a whole."""
         if self._last_human:
             about = "" if len(votes) > 1 else next(iter(votes), "")
-            humans[about] = humans.get(about) or self._last_human
+            humans.setdefault(about, [*self._last_human])
             votes.setdefault(about, [])
 
     def _new_item(self, row: TableRow, remarks: Remarks) -> TableItem:
         cells = row.cells
         facts = {path: value for path, read in self._facts if not blank(value := read(cells))}
-        self._last_human = None
+        self._last_human = ()
         if "human" in facts:
             by, at = (read(cells) if read else None for read in self._of_human)
-            self._last_human = Human((facts.pop("human"),), by, at)
+            self._last_human = (Human((facts.pop("human"),), by, at),)
         rubric = (values.text(facts.pop("rubric")) or "").strip() if "rubric" in facts else ""
         if self._origin:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
@@ -315,7 +309,7 @@ class MapReader:
         return TableItem((group, rubric), item, rubric, "", title, facts)
 
     def votes(
-        self, cells: Cells, remarks: Remarks, humans: dict[str, Human | None]
+        self, cells: Cells, remarks: Remarks, humans: dict[str, list[Human]]
     ) -> dict[str, list[Ballot]]:
         """Return the ballots in a row by the question they answer; add labels to ``humans``."""
         votes: dict[str, list[Ballot]] = {}
@@ -337,7 +331,7 @@ class MapReader:
                     raise RefusedTableError(place.rule.note)
                 elif place.rule.as_ == "person":
                     dimension = self._dimension(place, scope, name(place.get("judge", scope)))
-                    humans[dimension] = _first(humans.get(dimension), place.human(scope), remarks)
+                    humans.setdefault(dimension, []).extend(place.humans(scope))
                     votes.setdefault(dimension, [])
         return votes
 
@@ -401,7 +395,7 @@ class MapReader:
         # A tool leaves a scorer's cell empty if it did not ask it, and a question's if it failed.
         unasked = bool(self.made.name) and "dimension" not in place.read
         other = not (column or self.made.name) and scope.keys().isdisjoint(place.heads)
-        labelled = other or self._last_human is not None
+        labelled = other or bool(self._last_human)
         if silent and (unasked if listed else labelled and not judge):
             return None
         if not self.made.name:

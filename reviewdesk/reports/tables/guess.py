@@ -20,7 +20,6 @@ from reviewdesk.reports.tables.cells import (
     is_criterion,
     likely_number,
     name,
-    parsed,
     roles_of,
     usual_scale,
 )
@@ -30,12 +29,13 @@ from reviewdesk.reports.tables.nested import (
     NO_SCORE,
     SUMS,
     SURE,
+    highest_of,
     name_path,
     of_crowd,
     of_people,
     rules_of,
 )
-from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, TEXTS, frame_of, stem_of
+from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, frame_of, stem_of
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes, are_sure
 from reviewdesk.reports.tables.table_map import TableMap, at_path
@@ -43,16 +43,11 @@ from reviewdesk.reports.wording import JsonObject
 
 _MOST_LISTED = 20
 _PAIR = ("chosen", "rejected")
-_FIRST = {
-    "pass": ["A", "candidate", "chosen", "model_a", "response_a", "assistant_a", "left", "first",
-             "A>B", "A>>B"],
-    "fail": ["B", "baseline", "rejected", "model_b", "response_b", "assistant_b", "right",
-             "second", "2", "B>A", "B>>A"],
-}  # fmt: skip
+_FIRST = "A candidate chosen model_a response_a assistant_a left first A>B A>>B"
+_SECOND = "B baseline rejected model_b response_b assistant_b right second 2 B>A B>>A"
 """The words for the better one of two responses."""
 _COMMENT = ".comment"
 _HIGH = 20  # a score above this is not one of 5 or 10
-_FEW = 3  # rows that are too few to tell scales apart
 _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg|rubric|criteri",
     re.IGNORECASE,
@@ -62,8 +57,6 @@ _UNLIKELY = re.compile(
     re.IGNORECASE,
 )
 """Columns of objects that hardly hold answers, if others do."""
-_EARLIER = re.compile(r"^(?:orig|original|previous|old)_", re.IGNORECASE)
-"""The start of the name of an answer that another one replaces."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
 
@@ -98,7 +91,6 @@ class Guesser(TableShapes):
     ) -> None:
         """Find the roles of the columns; hints name the file, with the options ``given``."""
         super().__init__(layout.columns, sample, options)
-        self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
         self.file = file
         self.command = command = f"{file}{given}"
         self.document = layout.outline.keys if layout.outline and layout.key else {}
@@ -120,16 +112,16 @@ class Guesser(TableShapes):
             self.made["output"] = options.output_column
         if {"alternative", "rival"} & self.made.keys():
             self.made |= {"rubric": "=Is response A the better one?"} | self.made
-            self.made["words"] = self.words_of_pair(_FIRST)
+            words = {"pass": _FIRST.split(), "fail": _SECOND.split()}
+            self.made["words"] = self.words_of_pair(words)
         if scale := options.scale or self.told_scale(self.document):
             self.made["scale"] = [*scale]
         self.item = options.item_column or self.roles.get("item") or ""
         self.checks: list[str] = []
         """Columns of numbers that programs computed, beside those of judges."""
-        stated = [one for one in self.columns if SUMS.search(one) and OF_ITEM.search(one)]
-        stated = [one for one in stated if not NO_SCORE.search(one)]
-        for one in stated if not {"decision", "pass"} & self.roles.keys() else ():
-            if self.answers(one) and not any(map(likely_number, self.cells(one))):
+        for one in self.columns if not {"decision", "pass"} & self.roles.keys() else ():
+            said = SUMS.search(one) and OF_ITEM.search(one) and not NO_SCORE.search(one)
+            if said and self.answers(one) and not any(map(likely_number, self.cells(one))):
                 self.made["decision"] = one
 
     def guess(self) -> Guess:
@@ -152,6 +144,9 @@ class Guesser(TableShapes):
         if self.form:
             return self.long()
         asks = bool({"judge", "dimension"} & self.roles.keys())
+        if asks and not (self.options.item_column or self.recurs([self.item])):
+            # An id that each row has for itself is that of a vote, and no item's.
+            self.item = next(filter(self.is_rated, self.ids(self.columns)), self.item)
         told = self.roles.get("input", "") if asks and not self.item else ""
         self.item = self.item or self.item_column()
         if not asks and "trace" in self.item and self.recurs([self.item]):
@@ -189,10 +184,7 @@ class Guesser(TableShapes):
         texts = self.made.get("input")
         inner = [one for one in self.columns if "." not in one and one != texts]
         for column in sorted(inner, key=lambda one: not _LIKELY.search(one)):
-            cell = parsed(next(iter(self.cells(column)), None))
-            texts = isinstance(cell, list) and not (cell and isinstance(cell[0], dict))
             unlikely = not _LIKELY.search(column) and (asks or _UNLIKELY.search(column))
-            unlikely = unlikely or (texts and TEXTS["output"].search(column))
             if not (plain and unlikely) and (rule := self.held(column)):
                 return self.inner(self.of_all(rule, column), column)
         return None
@@ -200,6 +192,9 @@ class Guesser(TableShapes):
     def inner(self, rule: JsonObject, column: str) -> Guess:
         """Return the map of a table with the answers of judges inside a column."""
         rules = [of_crowd(self.by_row(one)) for one in self.by_place(rule)]
+        for one in rules:
+            if one.get("as") == "person" and highest_of(self.at(one)) > 1:
+                one["label"] = ""  # of a person's scores, 1 is no pass
         places = [one.get("each") or one.get("score") or column for one in rules]
         judge = self.judge_path() if "judge" in self.roles else ""
         # If each row is a judge, its columns are the items.
@@ -350,8 +345,6 @@ class Guesser(TableShapes):
             asked = {"dimension": "=*"} if len(rest) > 1 else {}
             made = {key: path for key, path in made.items() if key not in {"judge", *ANSWERS}}
             return Guess(_map(made | {"ballots": [answer | asked]}), tuple(rest))
-        marked = [one for one in rest if MARKED.search(one)]
-        rest = marked if len(marked) == 1 else rest
         likely = [*free, self.roles.get("output", "")]
         for column in likely if not rest and "score" not in self.roles else ():
             if self.words([self.cells(column)]):
@@ -376,7 +369,6 @@ class Guesser(TableShapes):
             # A row for each question has a column for each judge.
             more |= {"judge": "=*", "dimension": self.roles["dimension"]}
         rules = self.faults(rest, more) or [self.columns_rule(rest) | more]
-        self.made |= self.named_scale(rest)
         made = self.made | made | {"item": self.item or "=table", "ballots": rules}
         self.told_apart(made, [made["judge"]], wide=False)
         sure = Guess(_map(made), self.given)
@@ -417,7 +409,7 @@ class Guesser(TableShapes):
         decision = made.pop("decision", "")
         wide = any("columns" in one for one in rules)
         free = [one for one in self.columns if one not in self.roles.values() and not wide]
-        stated = [decision] if decision else []
+        stated = [decision] if decision not in ("", self.roles.get("status")) else []
         stated = [one for one in (*stated, *filter(OF_ITEM.search, free)) if self.answers(one)]
         found = {one: self.columns_rule([one]) | {"dimension": "=*"} for one in stated}
         if decision in found:
@@ -443,17 +435,10 @@ class Guesser(TableShapes):
 
         answers = [*filter(says, free)] or [one for one in sums if asked and says(one)]
         answers = [one for one in answers if not one.casefold().endswith(SURENESS)] or answers
-        earlier = [one for one in answers if _EARLIER.sub("", one) in {*answers} - {one}]
-        answers = [one for one in answers if one not in earlier]
         # Beside columns such as eval.tone.score, others are facts on the row.
         framed = [one for one in answers if frame_of([one])[1][:1] in set("/.")]
         if len(framed) > 1:
             answers = [one for one in answers if one in framed or JUDGE.search(one)]
-        # Beside the score of a judge, other numbers are facts on the judge.
-        named = tuple(f"{stem_of(one)}_" for one in answers if stem_of(one) != one)
-        facts = [one for one in answers if stem_of(one) == one and one.startswith(named)]
-        facts = [one for one in facts if not any(map(is_criterion, re.split("(?<=[^_])_", one)))]
-        answers = [one for one in answers if one not in facts]
         # A judge's score and its vote in words are one answer, and the first counts as its name.
         found: dict[str, str] = {}
         for one in sorted(answers, key=lambda one: "score" not in one.casefold()):
@@ -477,10 +462,11 @@ class Guesser(TableShapes):
         rest = [one for one in judges if one not in known]
         kinds = [{likely_number(cell) is None for cell in self.cells(one)} for one in judges]
         tops = {(top > 1) + (top > _HIGH) for one in judges if (top := self.highest([one]))}
-        apart = len(tops) > 1 and len(self.sample) > _FEW
+        apart = len(tops) > 1 and len(self.sample) > 3  # fewer rows do not tell scales apart
         apart |= {True} in kinds and {False} in kinds
         if apart and not any(map(JUDGE.search, judges)):
-            return judges, bool(known) and not rest  # judges of one question answer alike
+            # Judges of one question answer alike; several scales are for a map to state.
+            return judges, len(tops) == 1 and bool(known) and not rest
         # Beside questions, columns are judges only if their names say so.
         asked = judges if known and not any(map(JUDGE.search, rest)) else known
         return asked, bool(known) and not rest
@@ -488,8 +474,8 @@ class Guesser(TableShapes):
     def by_cells(self) -> Guess:
         """Return the map of a table without a column of judges' names, by its cells' content."""
         free, judges = self.answering()
-        likely = [role for role in ("pass", "status", "label") if role in self.roles]
-        stated = [role for role in likely if self.answers(self.roles[role])]
+        likely = ("pass", "status", "label")
+        stated = [role for role in likely if self.answers(self.roles.get(role, ""))]
         if stated and not judges:
             judges = [self.roles.pop(stated[0])]
             self.made.pop("decision", None)
@@ -500,9 +486,6 @@ class Guesser(TableShapes):
         made = self.wide([one for one in judges if one not in asked], asked)
         if judges and (known or (not (grid or asked) and are_sure(judges))):
             return self.settled(made, judges)
-        if self.twice.intersection(free):
-            problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
-            return _unsure(made, problem, "Give each column a name of its own.")
         worded = self.worded(free, judges)
         marks = self.said_in(worded)
         ticks = {"pass": sorted(marks), "fail": []} if marks <= {"x", "X"} else None
@@ -556,8 +539,6 @@ class Guesser(TableShapes):
         """Return the columns whose words are not all known, with judges that use the same words."""
         said = {one: {*map(str, self.cells(one))} for one in (*free, *judges)}
         named = [one for one in free if JUDGE.search(one)]
-        if not self.has_words([cell for one in named for cell in self.cells(one)]):
-            named = []
         worded = [one for one in free if one in named or self.has_words(self.cells(one))]
         more = [one for one in worded if any(said[one] & said[judge] for judge in judges)]
         if judges:

@@ -35,7 +35,7 @@ NO_SCORE = re.compile(
     rf"|(?:^|[_ ./:(-]|{CAMEL})(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|(?:rating_)?scale|span|range|(?<!qwen.)max|#|ms|secs?|seconds"
-    r"|s|ts|spent|elapsed|order"
+    r"|s|ts|spent|spend|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
     r"|tries|calls|rounds?|runtime|progress|finished|latitude|longitude"
     rf"|reason\w*|{'|'.join(REASONS)}|created|at|ns|state|threshold|status_code)\W*$|[/.]error$"
@@ -66,7 +66,7 @@ _SURE = (
 SURE = re.compile(_SURE, re.IGNORECASE)
 _MODEL = (
     "gpt|claude|gemini|llama|mi[sx]tral|qwen|deepseek|grok|command-r|sonnet|haiku|opus|gemma"
-    r"|prometheus|(?:^|[\W_])(?:phi|nova|glm|kimi|yi|llm|o[1-4]|r1)(?![a-z])"
+    r"|prometheus|guard(?!rail)|(?:^|[\W_])(?:phi|nova|glm|kimi|yi|llm|o[1-4]|r1)(?![a-z])"
 )
 MODEL = re.compile(_MODEL, re.IGNORECASE)
 JUDGE = re.compile(rf"{_SURE}|rater|{_MODEL}", re.IGNORECASE)
@@ -81,7 +81,8 @@ _CROWD = re.compile(
     r"(?:human|expert|turker|crowd|worker|people|annotator)s?(?:_|\Z)(?!by)", re.IGNORECASE
 )
 """Names of lists that hold what people said."""
-WHO = ("created_by", "annotator", "author", "user_name", "user_id", "user", "by", "reviewer")
+_WHO = "created_by annotator author user_name user_id user by reviewer"
+WHO = tuple(_WHO.split())
 """Keys that name a person."""
 
 _NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", *ANSWERS}
@@ -110,6 +111,8 @@ SUMS = re.compile(
 """Names of what sums up the answers beside it."""
 _ASKED = re.compile(r"criteri|rubric|metric|aspect|dimension|question|check", re.IGNORECASE)
 """Names of lists of questions with their answers."""
+_PHRASE = re.compile(r"[^\W\d_]+[ _](?-i:[a-z]){2,}")
+"""Names of several words, such as ``Policy adherence``, which are those of questions."""
 _NAMED = frozenset({"judge", "dimension", "name", "key"})
 """Roles and keys of an object that is one of several answers, even if it is alone."""
 
@@ -130,7 +133,6 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
         return None
     elements = [one for one in elements if _filled(one)]
     whole = named and len(held) > 1 and {*map(type, held.values())} == {int}
-    whole = whole and "chosen" not in held
     if not elements or (whole and all(USUAL.vote(key) is not None for key in held)):
         return None  # {"pass": 2, "fail": 1} counts votes, and is no judge's answer
     texts = [key for key, one in held.items() if isinstance(one, str)] if named else []
@@ -160,7 +162,6 @@ def _filled(value: Any) -> int:
 def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:
     """Return a rule with the outcomes that stand beside its answers: decisions, or questions."""
     stated = [key for key, one in around.items() if _OUTCOME.search(key) and is_answer(one)]
-    stated = [key for key in stated if not NO_SCORE.search(key)]
     if any("dimension" in one for one in rules_of(rule)) and stated:
         said = [(f"={one}", f"{path}.{one}") for one in stated]
         more = [{"judge": one, "dimension": one, "score": score} for one, score in said]
@@ -292,7 +293,8 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     names = [*held] if named else [str(at_path(one, judge)) for one in elements]
     # The key of a feedback is its question, as is the name of an annotation in Phoenix.
     keys = judge == "key" and not any(map(JUDGE.search, names))
-    keys = keys or (judge == "name" and "annotator_kind" in elements[0])
+    phrase = any(map(_PHRASE.match, names)) and not any(map(JUDGE.search, names))
+    keys = keys or (judge == "name" and (phrase or "annotator_kind" in elements[0]))
     if "dimension" in roles:
         rule["dimension"] = roles["dimension"]
     elif any(map(is_criterion, names)) or (not named and (asked or of_text or keys)):
@@ -394,6 +396,10 @@ def _lifted(rule: JsonObject, path: str, outer: JsonObject, *, of_judges: bool) 
     return rule | outer
 
 
+def highest_of(cells: Iterable[Any]) -> float:
+    return max((likely_number(cell) or 0 for cell in cells), default=0)
+
+
 class TableSample:
     """The first rows of a table, and what they hold at some depth."""
 
@@ -412,6 +418,9 @@ class TableSample:
 
     def said_in(self, columns: Sequence[str]) -> set[str]:
         return {str(cell) for one in columns for cell in self.cells(one)}
+
+    def highest(self, columns: Sequence[str]) -> float:
+        return highest_of(cell for one in columns for cell in self.cells(one))
 
     def recurs(self, paths: Sequence[str]) -> bool:
         found = [tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample]

@@ -71,7 +71,8 @@ _HOLDERS = re.compile(
     re.IGNORECASE,
 )
 """The start of a column's name that only says where a fact was."""
-_TASKS = frozenset({"doc", "example", "datasource_item", "dataset_item", "task", "input", "inputs"})
+_TASK_NAMES = "doc example datasource_item dataset_item task input inputs"
+_TASKS = frozenset(_TASK_NAMES.split())
 """Objects that hold a question and its known answer."""
 _PEOPLE = re.compile(
     r"(?:^|[_ .:/])(?:e-?mail(?:[ _]address)?|user_?name|assessor|labell?er"
@@ -97,7 +98,9 @@ _OTHER_ID = re.compile(
 _HUMAN = re.compile(
     r"(?<![a-z])(?:human|humaine?|human[oa]|uman[oa]|mensch|menschliche?[rs]?|menselijke?|handmatig"
     r"|manuelle?[rs]?|relect(?:eur|rice)|ручн\w+|человек|ręczn\w+|人間|人工|人手|사람)(?-i:(?![a-z]))"
-    r"|^(?:expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor|reviewer)[ _-](?!\d)"
+    r"|^(?:expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor|reviewer|lead(?:'s)?)"
+    r"[ _-](?!\d)|^(?:physician|nurse|analyst|lawyer|attorney|counsel|auditor|curator|ärztin|arzt"
+    r"|anwalt|médico|médecin|abogad[oa]|analista|avocat)(?:'s)?(?:[ _-](?!\d)|$)"
     r"|[ _-](?:lead|manager|supervisor|moderator|linguist)$"
     r"|^thumbs?\b|^(?:expected|true|target|ground[ _-]?truth)[ _-](?:verdict|label|decision|vote)"
     r"|^(?:user|customer)[ _-](?:feedback|rating|vote|label|score)",
@@ -105,7 +108,7 @@ _HUMAN = re.compile(
 )
 _RATER = re.compile(
     r"(?:^|[_ ])(?:annotator|ann|reviewer|labell?er|rater|expert|human)"
-    r"(?:[ _-]?\d+|[ _-][a-z]|(?-i:[A-Z]))$",
+    r"(?:[ _-]?\d+|[ _-][a-z]|(?-i:[A-Z]))(?: \([^()]+\))?$",
     re.IGNORECASE,
 )
 """Columns of people."""
@@ -284,8 +287,7 @@ class TableRoles(TableContent):
         self.find_keys()
         self.find_beside()
         item = self.roles.get("item", "")
-        ids = [one for one in self.columns if _ID.search(one) and not _OTHER_ID.search(one)]
-        again = any(self.recurs([one]) for one in ([item] if item else ids))
+        again = any(self.recurs([one]) for one in ([item] if item else self.ids(self.columns)))
         filled = [one for one in self.columns if self.cells(one)]
         person = next(filter(_PEOPLE.search, filled), "")
         if self.given == () and any(map(_OF_FORM.match, self.columns[:3])):
@@ -403,8 +405,7 @@ class TableRoles(TableContent):
             return
         if (said := self.cells(named)) and not any(map(words.human, said)):
             self.find_gold(named)
-        rated = [likely_number(one) or 0 for one in self.cells(self.roles.get("human", "@"))]
-        if max(rated, default=0) > 1 and not self.options.pass_labels:
+        if self.highest([self.roles.get("human", "@")]) > 1 and not self.options.pass_labels:
             # Of a person's scores, 1 is no pass: they are no labels.
             self.people.append(self.roles.pop("human"))
         labels = [
@@ -505,9 +506,8 @@ class TableRoles(TableContent):
         if judge := self.roles.get("judge", ""):
             likely = (one for one in free if one == first or not self.answers(one))
             keys = [judge, *filter(None, [self.roles.get("dimension")])]
-            for one in likely:
-                if self.cells(one) and self.recurs([one]) and not self.recurs([*keys, one]):
-                    return one
+            if rated := next(filter(self.is_rated, likely), ""):
+                return rated
             for one in free:
                 items, judges = len(self.said_in([one])), len(self.said_in(keys))
                 whole = items > 1 < judges and items * judges == len(self.sample)
@@ -525,8 +525,15 @@ class TableRoles(TableContent):
         counts_rows = counted and len(numbers) > 2 and first not in self.said
         if first in free and (names_rows or counts_rows):
             return first
-        ids = [one for one in free if _ID.search(one) and not _OTHER_ID.search(one)]
-        return max(ids, key=lambda one: len({*map(str, self.cells(one))}), default="")
+        return max(self.ids(free), key=lambda one: len(self.said_in([one])), default="")
+
+    def ids(self, columns: Sequence[str]) -> list[str]:
+        return [one for one in columns if _ID.search(one) and not _OTHER_ID.search(one)]
+
+    def is_rated(self, column: str) -> bool:
+        """Return True if cells recur, but once for each judge and question."""
+        keys = [self.roles[one] for one in ("judge", "dimension") if one in self.roles]
+        return bool(self.cells(column)) and self.recurs([column]) > self.recurs([*keys, column])
 
     def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
         """Return the words of some columns' cells as pass and fail, if any is new."""

@@ -34,16 +34,16 @@ _RANK = re.compile(r"(?:^|[\W_])(?:rank(?:ing|ed)?|rang|platz)(?:$|[\W_])", re.I
 _REPEAT = re.compile(
     r"(?:run|seed|rep|repetition|sample)(?:[ _-]?(?:id|no|nr|idx|index))?$", re.IGNORECASE
 )
-_PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition",
-          "suite")  # fmt: skip
+_PARTS = "generator model subject turn round variant system condition suite"
 """Roles and columns that tell apart the rows of one item and judge."""
 FAULT = re.compile(
-    r"halluc|toxic|harmful|unsafe|violat|jailbr|leak|is_bias|offens|hate|^(?:is_)?failed$",
+    r"(?<!no[_ -])(?<!not[_ -])(?<!non[_ -])(?<!without[_ -])(?:halluc|toxic|harmful|unsafe|violat"
+    r"|jailbr|leak|is_bias|offens|hate|^(?:is_)?failed$)",
     re.IGNORECASE,
 )
 YES = ["yes", "true", "y"]
 NO = ["no", "false", "n"]
-_TAGS = frozenset({"label", "labels", "tags", "annotations", "cats", "categories"})
+_TAGS = "label labels tags annotations cats categories"
 SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
 _BESIDE = {
     "judge": ("name",),
@@ -85,7 +85,7 @@ class TableShapes(TableRoles):
             return ""
         named = {one.casefold(): one for one in self.columns}
         again = [one for one in self.columns if _REPEAT.match(one)]
-        parts = [*again, *(self.roles.get(one) or named.get(one, "") for one in _PARTS)]
+        parts = [*again, *(self.roles.get(one) or named.get(one, "") for one in _PARTS.split())]
         parts = [one for one in dict.fromkeys(parts) if one and one not in said]
         wide_rules = [rule for rule in made.get("ballots", ()) if "columns" in rule]
         answers = {one["score"].replace("*", name) for one in wide_rules for name in one["columns"]}
@@ -165,7 +165,6 @@ class TableShapes(TableRoles):
             return numbered
         elif len(named) == 1 and self.roles.get("output") != "pred_answer":
             whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
-            whys = [one for one in whys if one not in self.people]
             if "reason" in self.roles or len(whys) == 1:
                 rule["reason"] = self.roles.get("reason", whys[0] if whys else "")
             for role in ("pass", "label"):
@@ -329,11 +328,6 @@ class TableShapes(TableRoles):
         rest = [one for one in judges if one in named or is_criterion(one)]
         return [one for one in judges if not named or one in rest or self.highest([one]) <= top]
 
-    def highest(self, columns: Sequence[str]) -> float:
-        return max(
-            (likely_number(cell) or 0 for one in columns for cell in self.cells(one)), default=0
-        )
-
     def ranks(self) -> list[str]:
         """Return the columns of ranks, whose best is 1, and add their scale to the map."""
         found = [one for one in self.columns if _RANK.search(one) and self.highest([one]) > 1]
@@ -360,7 +354,9 @@ class TableShapes(TableRoles):
     def tagged(self) -> str:
         """Return the column of lists of words that people chose, as in doccano, or ""."""
         for column in self.columns:
-            lists = [parsed(one) for one in self.cells(column) if column.casefold() in _TAGS]
+            lists = [
+                parsed(one) for one in self.cells(column) if column.casefold() in _TAGS.split()
+            ]
             words = [one for one in lists if type(one) is list and {*map(type, one)} <= {str}]
             lengths = {*map(len, words)} - {0}
             said = {str(text) for one in words for text in one}

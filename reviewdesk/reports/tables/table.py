@@ -5,6 +5,7 @@ This module also checks the maps that people write, and writes a map as text.
 
 import hashlib
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.cells import FACTS, CellError, likely_number, roles_of, usual_scale
 from reviewdesk.reports.tables.entries import MapReader
 from reviewdesk.reports.tables.guess import Guess, Guesser, listed
+from reviewdesk.reports.tables.nested import SURE
 from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
 from reviewdesk.reports.tables.shapes import are_models
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap, Vote, Words, absent, by_names
@@ -420,6 +422,11 @@ def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
     document = outline.keys if outline is not None else {}
     found = maps.fitting(maps.packaged(), layout.columns, document, tool)
     found = [one for one in found if not _misses_answers(packaged_map(one), layout)]
+    # A column of judges is read, so a map that does not name it is of other files.
+    judge = roles_of(layout.columns).get("judge", "")
+    if SURE.search(judge):
+        path = re.compile(rf'["|.]{re.escape(judge)}["|.]')
+        found = [one for one in found if path.search(maps.map_text(one))]
     if found or outline is None or not (outline.kind == "array" or outline.goes_on):
         return found
     within = inside(layout)

@@ -508,8 +508,8 @@ class RulePlace:
         value = self.read[path](cells) if path in self.read else None
         return None if blank(value) else value
 
-    def human(self, cells: Cells) -> Human | None:
+    def humans(self, cells: Cells) -> list[Human]:
         words = tuple(self.get(path, cells) for path in ("label", "pass", "score"))
         if words == (None, None, None):
-            return None
-        return Human(words, *(self.get(path, cells) for path in ("by", "at", "reason")))
+            return []
+        return [Human(words, *(self.get(path, cells) for path in ("by", "at", "reason")))]

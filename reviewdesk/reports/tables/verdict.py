@@ -49,7 +49,8 @@ class Draft(Struct, eq=False):
     facts: JsonObject = {}
     ballots: list[Ballot] = []
     checks: list[JsonObject] = []
-    human: JsonObject | None = None
+    humans: dict[str, JsonObject] = {}
+    """The labels of people by their names."""
     problem: tuple[str, str] | None = None
     secrets: frozenset[str] = frozenset()
     places: dict[tuple[str, str], TableRow] = {}
@@ -121,7 +122,7 @@ class VerdictMaker:
 
     def _add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
         """Add one row of an item to its draft. The first reason against a verdict is kept."""
-        item, ballots, human = entry
+        item, ballots, humans = entry
         try:
             if item.problem is not None:
                 raise item.problem
@@ -137,7 +138,7 @@ class VerdictMaker:
             for role, value in item.facts.items():
                 if role not in draft.stated or draft.stated[role] != value:
                     self._add_fact(draft, role, value)
-        if human is not None:
+        for human in humans:
             self._add_human(draft, human)
 
     def _add_ballots(self, draft: Draft, row: TableRow, ballots: Sequence[Ballot]) -> None:
@@ -194,11 +195,14 @@ class VerdictMaker:
         body["provenance"] = {"pointer": place}
         if draft.checks:
             body["checks"] = draft.checks
-        if draft.human:
-            body["human"] = draft.human
-        if origin := facts.get("origin"):
-            body["meta"] = {"origin": origin}
-        return body
+        meta = {"origin": origin} if (origin := facts.get("origin")) else {}
+        if draft.humans:
+            body["human"], *others = draft.humans.values()
+            if others:
+                said = "an item has labels of several people; --import-labels takes all of them"
+                self._notes.count(said)
+                meta["reviewdesk"] = {"humans": others}
+        return body | ({"meta": meta} if meta else {})
 
     def _add_claims(self, body: JsonObject, facts: JsonObject, jurors: list[JsonObject]) -> None:
         """Add the agreement and the reasons for a review that a file states, and a failure."""
@@ -259,13 +263,12 @@ class VerdictMaker:
                 "a human label in other words than pass, fail and unsure is left out; say what it"
                 " means with --pass-label or --fail-label"
             )
-        elif draft.human is None:
+        else:
             source = {"by": human.by, "note": human.note}
             kept = {key: values.text(value) for key, value in source.items() if not blank(value)}
-            draft.human = {"label": label, **kept, "at": values.time(human.at)}
-            draft.human = values.without_nulls(draft.human)
-        elif draft.human["label"] != label:
-            self._notes.count("human labels of one item differ; the first one is kept")
+            said = values.without_nulls({"label": label, **kept, "at": values.time(human.at)})
+            if draft.humans.setdefault(said.get("by", ""), said)["label"] != label:
+                self._notes.count("human labels of one item differ; the first one is kept")
 
 
 _CONSENSUS = re.compile(

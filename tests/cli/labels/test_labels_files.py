@@ -416,6 +416,30 @@ def test_they_are_taken_on_request_with_author_and_time(cli: Cli, file: Path, kn
     assert cli("labels", "list", "--json").json == []
 
 
+def test_the_labels_of_several_people_on_one_item_are_all_taken(cli: Cli, write: Write) -> None:
+    file = write("t.csv", b"id,human_ann,human_bob,llm_judge\na,pass,fail,pass\nb,fail,fail,fail\n")
+    made = cli("ingest", file, "--import-labels", "--json").json[0]
+    several = "an item has labels of several people; --import-labels takes all of them (2x)"
+    assert {several, "4 labels taken from the file"} <= {*made["notes"]}
+    shown = cli("show", "a").out
+    assert "in file: pass by human_ann" in shown
+    assert "in file: fail by human_bob" in shown
+    labels = cli("labels", "list", "--json").json
+    told = {(row["id"], row["reviewer"]): row["label"] for row in labels}
+    assert told == {
+        ("a", "human_ann"): "pass", ("a", "human_bob"): "fail",
+        ("b", "human_ann"): "fail", ("b", "human_bob"): "fail",
+    }  # fmt: skip
+
+
+def test_own_facts_that_are_no_labels_are_not_taken(cli: Cli, write: Write) -> None:
+    for held in (5, ["x"], [{"label": "maybe"}]):
+        body = verdict("a", human=CARA, meta={"reviewdesk": {"humans": held}})
+        cli("ingest", write("r.json", report(body)), "--import-labels")
+    (row,) = cli("labels", "list", "--json").json
+    assert (row["reviewer"], row["label"]) == ("cara", "fail")
+
+
 def test_an_item_that_has_a_label_is_left_alone_and_counted(cli: Cli, file: Path) -> None:
     cli("ingest", file)
     cli("label", "a", "pass")

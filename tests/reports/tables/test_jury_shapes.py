@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reviewdesk.domain.verdict import people
 from reviewdesk.errors import UnclearTableError
 from reviewdesk.reports import ReadOptions, Source, read
 from tests.helpers import mostly_slow, verdict_problem
@@ -110,8 +111,9 @@ FACTS = ("decision", "input", "output", "alternative", "rubric", "generator")
 KINDS = [*map(json.loads, (Path(__file__).parent / "files/kinds.jsonl").read_text().splitlines())]
 """A line of ``kinds.jsonl`` has the text of a file, and by item and judge the answers in it:
 the score as the file has it, else the vote; ``unknown`` for one that cannot be read, null for none.
-``person`` is a person's label, ``NAME why`` the reason of a judge, and the words of FACTS what the
-verdict says. A kind with ``options`` opens by them alone, and no map is proposed for it."""
+``person`` is the first label of a person, ``person NAME`` that of one with a name, ``NAME why`` the
+reason of a judge, and the words of FACTS what the verdict says. A kind with ``options`` opens by
+them alone, and no map is proposed for it."""
 
 
 def _said(juror: Any) -> Any:
@@ -137,6 +139,7 @@ def test_a_kind_of_file_opens_as_it_is_or_by_its_proposed_map(kind: Any, tmp_pat
         body["id"]: {one["id"]: _said(one) for one in body["jurors"]}
         | {f"{one['id']} why": one.get("reason") for one in body["jurors"]}
         | {"person": body.get("human", {}).get("label")}
+        | {f"person {one.by}": one.label for one in people(body)}
         | {fact: body.get(fact) for fact in FACTS}
         for body in bodies
     }
