@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +44,8 @@ def source(name: str, max_size: int | None = None) -> "Source":
 
 def proposed_map(name: str, options: "LoadOptions", max_size: int | None = None) -> ProposedMap:
     """Return a map for a table, by the options' rule, with three verdicts as the map reads them."""
+    import tomllib
+
     from reviewdesk.reports import propose
 
     made = propose(source(name, max_size), options)
