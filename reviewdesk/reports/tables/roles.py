@@ -194,8 +194,8 @@ class TableRoles(TableContent):
         """The columns of scores that also stand in another column, as the judge gave them."""
         self.find_replies()
         self.find_texts(free)
-        self.roles |= self.inner_roles()
         self.roles = self.outer_roles() | self.roles
+        self.roles |= self.inner_roles()
         likely = [one for one in free if JUDGE.search(one) and one not in self.roles.values()]
         self.judged = [
             one for one in likely if self.answers(one) or self.has_words(self.cells(one))
