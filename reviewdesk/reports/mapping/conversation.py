@@ -82,6 +82,8 @@ def _only_text(value: Any) -> str | None:
 
 def _turns_of(value: Any) -> list[SpokenTurn]:
     """Return every turn of a conversation; none if the value is not one."""
+    if type(value) is str and value[:1].isalnum():
+        return []
     value = _decoded(value)
     if isinstance(value, dict):
         value = first(value, ("messages", "conversation", "turns", "spans"))

@@ -157,11 +157,13 @@ def without_totals(rows: Iterator[_Row], tally: ImportTally) -> Iterator[_Row]:
     above: list[Any] = []
     filled = 0
     for row in rows:
-        cells = [one for key, one in row[1].items() if key != "@key"]
+        cells = [*row[1].values()][next(iter(row[1]), "") == "@key" :]
         # The last rows have fewer cells than those above, or fill one with what they are.
-        first = next(filter(None, cells), None)
-        now = sum(map(bool, cells))
-        if held or now < filled or row[2] or (type(first) is str and _TOTAL.match(first)):
+        said = [*filter(None, cells)]
+        first = said[0] if said else None
+        now = len(said)
+        named = type(first) is str and not first[-1].isdigit() and _TOTAL.match(first)
+        if held or now < filled or row[2] or named:
             # A comma in a footnote makes two cells of it.
             cut = bool(row[2]) and _FOOTNOTE.match(str(first or ""))
             if cut or _sums_up(cells, above) or _explains(cells, above):

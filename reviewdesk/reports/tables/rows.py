@@ -117,9 +117,10 @@ class Layout(Struct, frozen=True):
             held = without_totals(held, tally)
         known = frozenset((*self.columns, "^"))
         for number, (found, cells, problem) in enumerate(held, 1):
-            inner = self.closed and dict in map(type, cells.values())
-            if self.closed and not known.issuperset(flat_names(cells) if inner else cells):
-                raise LateFactError  # a key of a row, or of an object in it, is no column
+            if self.closed:
+                inner = dict in map(type, cells.values())
+                if not known.issuperset(flat_names(cells) if inner else cells):
+                    raise LateFactError  # a key of a row, or of an object in it, is no column
             yield TableRow(found, cells, problem, number)
 
     def read(self, source: Source, fail: Fail, tally: ImportTally) -> Generator[TableRow]:
@@ -499,59 +500,60 @@ _RULE = re.compile(r"\s*:?-{3,}[-+:]*\s*\Z")
 def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Found]:
     columns, delimiter = layout.columns[bool(layout.above) :], layout.delimiter
     lines = _Lines(stream, fail)
-    reader = _reader(iter(lines), delimiter)
+    reader = _reader(chain.from_iterable(lines), delimiter)
     width = len(columns)
     header = layout.headers
     above = layout.above
     top: list[str] = []
-    while True:
-        lines.held = 0
-        start = reader.line_num + 1
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            said = (one for key, one in _SYNTAX_ERRORS.items() if str(error).startswith(key))
-            problem = f"is not CSV: {show_line(str(error), 60)}"
-            problem, hint = next(said, (problem, 'Write a quote inside quotes as "".'))
-            raise fail(f"line {start}", problem, hint) from error
-        if fields is None:
-            return
-        if above and not header and (named := section_of(fields, columns)) is not None:
-            above = named or above
-            continue
-        empty = not fields or not (fields[0].strip() or any(map(str.strip, fields)))
-        ruled = delimiter == "|" and not header and all(map(_RULE.match, filter(None, fields)))
-        # Files that were put together repeat the header; a line with a # may be a comment.
-        again = fields == top
-        if empty or ruled or again or (len(fields) != width and fields[0].startswith("#")):
-            continue
-        if header:
-            if header < layout.headers or is_header(fields, sum(map(bool, columns))):
-                header -= 1
-                if (
-                    layout.headers == 1
-                    and named_apart([*map(on_a_line, fields)])[1:] != columns[1:]
-                ):
-                    raise fail(f"line {start}", "is a header of over 64 KiB", "")
-                top = fields
-            continue
-        problem = ""
-        if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):
-            problem = f"has {len(fields)} cells where the header has {width}"
-        padded = map(str.strip, fields) if delimiter == "|" else fields
-        cells = dict(zip(columns, padded, strict=False))
-        yield start, {"@key": above, **cells} if above else cells, problem
+    start = 1
+    try:
+        for fields in reader:
+            lines.held = 0
+            place = start
+            start = reader.line_num + 1
+            if above and not header and (named := section_of(fields, columns)) is not None:
+                above = named or above
+                continue
+            empty = not fields or not (fields[0].strip() or any(map(str.strip, fields)))
+            ruled = delimiter == "|" and not header and all(map(_RULE.match, filter(None, fields)))
+            # Files that were put together repeat the header; a line with a # may be a comment.
+            again = fields == top
+            if empty or ruled or again or (len(fields) != width and fields[0].startswith("#")):
+                continue
+            if header:
+                if header < layout.headers or is_header(fields, sum(map(bool, columns))):
+                    header -= 1
+                    if (
+                        layout.headers == 1
+                        and named_apart([*map(on_a_line, fields)])[1:] != columns[1:]
+                    ):
+                        raise fail(f"line {place}", "is a header of over 64 KiB", "")
+                    top = fields
+                continue
+            problem = ""
+            if len(fields) != width and (
+                len(fields) < width or any(map(str.strip, fields[width:]))
+            ):
+                problem = f"has {len(fields)} cells where the header has {width}"
+            padded = map(str.strip, fields) if delimiter == "|" else fields
+            cells = dict(zip(columns, padded, strict=False))
+            yield place, {"@key": above, **cells} if above else cells, problem
+    except csv.Error as error:
+        said = (one for key, one in _SYNTAX_ERRORS.items() if str(error).startswith(key))
+        problem = f"is not CSV: {show_line(str(error), 60)}"
+        problem, hint = next(said, (problem, 'Write a quote inside quotes as "".'))
+        raise fail(f"line {start}", problem, hint) from error
 
 
 class _Lines:
-    """Decodes lines, many at a time; ``held`` counts the bytes read since it was set to 0."""
+    """Decodes blocks of lines; ``held`` counts the bytes read since it was set to 0."""
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
         self._stream = stream
         self._fail = fail
         self.held = 0
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Iterable[str]]:
         number = offset = 0
         rest = b""
         while block := self._stream.read(_BLOCK):
@@ -569,11 +571,11 @@ class _Lines:
             data = rest + block[:end]
             rest = block[end:] if end else rest + block
             if end:
-                yield from self._text_lines(data, number, offset)
+                yield self._text_lines(data, number, offset)
                 number += data.count(b"\n")
                 offset += len(data)
         if rest:
-            yield from self._text_lines(rest, number, offset)
+            yield self._text_lines(rest, number, offset)
 
     def _text_lines(self, data: bytes, number: int, offset: int) -> Iterable[str]:
         try:
