@@ -180,7 +180,7 @@ _INPUTS = ("input", "arguments", "args", *SPELLINGS["input"])
 _OUTPUTS = ("output", "response", "actual", "result", *SPELLINGS["output"])
 _GENERATORS = ("generator", "agent", "model")
 _NAMES = _spelt("name", "test", "id", *SPELLINGS["item"], "$oid")
-_INNER = "_id sample example case data record task inputs doc"
+_INNER = {"_id", "sample", "example", "case", "data", "record", "task", "inputs", "doc"}
 _HUMANS = ("human", "human_label", "human_verdict")
 _TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
@@ -330,7 +330,7 @@ def _generator(jury: FoundJury) -> JsonObject | None:
 
 def _inner(facts: JsonObject) -> list[JsonObject]:
     """Return the objects of a row that say what was judged, such as ``sample``."""
-    return [one for key, one in facts.items() if key in _INNER.split() and type(one) is dict]
+    return [one for key, one in facts.items() if type(one) is dict and key in _INNER]
 
 
 def _nearest(jury: FoundJury, keys: tuple[str, ...]) -> Any:

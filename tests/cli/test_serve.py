@@ -96,6 +96,12 @@ class Console:
         self.process.stdin.write(kind + len(data).to_bytes(4) + data)
         self.process.stdin.flush()
 
+    def label(self) -> None:
+        """Label the first item, which must have been on screen for a moment before that counts."""
+        while "0 of 4 done" in self.text:
+            self.send(b"p")
+            self.shows("1 of 4 done", 1)
+
     def end(self) -> tuple[int, str]:
         """Wait for the console's end: its exit code, and what it said."""
         assert self.process.stderr is not None
@@ -119,9 +125,7 @@ def test_a_console_whose_page_has_gone_saves_and_ends(end: str, tmp_path: Path) 
     console.send(b"\r")
     console.wait_for("0 of 4 done")
     console.wait_for("? help")
-    # A label counts only when its item has been on screen for a moment.
-    while not console.shows("1 of 4 done", 1):
-        console.send(b"p")
+    console.label()
     console.send(json.dumps({"type": "resize", "width": 90, "height": 30}).encode(), b"M")
     assert console.process.stdin is not None
     if end.startswith("SIG"):
@@ -148,8 +152,7 @@ def test_whoever_signed_on_is_the_reviewer_without_being_asked(tmp_path: Path) -
         run = load(desk, numbered(4))
     console = Console(path, "--signed-on")  # the environment names ann
     console.wait_for("0 of 4 done")
-    while not console.shows("1 of 4 done", 1):
-        console.send(b"p")
+    console.label()
     assert console.process.stdin is not None
     console.process.stdin.close()
     assert console.end() == (0, "")
