@@ -108,18 +108,16 @@ SPELLINGS["reason"] = REASONS + SPELLINGS["reason"]
 _SEPARATORS = re.compile(r"[\s\-]+|(?<=[a-z])(?=[A-Z])")
 """What separates the words of a column's name; the capitals of ``caseId`` do as well."""
 
-_BALLOT = """
-model vendor pass label reason repeat confidence weight error status at latency_ms cost_usd
-tokens_in tokens_out
-"""
-BALLOT = frozenset(_BALLOT.split())
+BALLOT = frozenset({
+    "model", "vendor", "pass", "label", "reason", "repeat", "confidence", "weight", "error",
+    "status", "at", "latency_ms", "cost_usd", "tokens_in", "tokens_out",
+})  # fmt: skip
 """The roles that describe one ballot."""
 
-_FACTS = """
-test suite subject tags threshold decision input output conversation alternative reference
-generator rival
-"""
-FACTS = tuple(_FACTS.split())
+FACTS = (
+    "test", "suite", "subject", "tags", "threshold", "decision", "input", "output", "conversation",
+    "alternative", "reference", "generator", "rival",
+)  # fmt: skip
 """The roles that describe an item."""
 
 
@@ -197,11 +195,11 @@ _IN_BRACKETS = re.compile(r"(?:\s*\([^()]*\)|/v\d+)\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
 _NUMBERS = frozenset({int, float})
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
-_MISSING_TEXTS = (
-    "nan,-nan,n/a,n.a.,not applicable,skipped,pending,#n/a,na,#na,<na>,null,(null),none,-,--,–,—"
-    ",#nv,#div/0!,#value!,#ref!,#name?,#num!,#null!,#wert!,#valeur!"
-)
-_NO_VALUE = frozenset(_MISSING_TEXTS.split(","))
+_NO_VALUE = frozenset({
+    "nan", "-nan", "n/a", "n.a.", "not applicable", "skipped", "pending",
+    "#n/a", "na", "#na", "<na>", "null", "(null)", "none", "-", "--", "–", "—",
+    "#nv", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#wert!", "#valeur!",
+})  # fmt: skip
 """Texts for a missing number, in lower case, as pandas and spreadsheets write them."""
 NOT_FINITE = frozenset({
     "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
@@ -232,8 +230,9 @@ _VOTES = dict.fromkeys(_PASSES.split(), True) | dict.fromkeys(_FAILS.split(), Fa
 _DENIED = re.compile(r"(?:not|non|nicht|niet|inte|ikke|nie|pas)_(\w{3,})\Z")
 """A word for the opposite of another one, such as ``not acceptable``."""
 
-_PLAIN_WORDS = "pass passed yes true 1 1.0 fail failed no false 0 0.0"
-_PLAIN = frozenset(_PLAIN_WORDS.split())
+_PLAIN = frozenset({
+    "pass", "passed", "yes", "true", "1", "1.0", "fail", "failed", "no", "false", "0", "0.0",
+})  # fmt: skip
 _UNSURE = frozenset({"unsure", "unknown", "unclear"})
 _LONGEST_WORD = 60
 _LONGEST = 300
