@@ -212,9 +212,8 @@ SHAPES = (
     ("rerun", "rerun support-bot:helmet-hygiene --panel PANEL --yes"),
     ("improve, improve split", "improve --run library-desk --panel PANEL"),
     ("improve make, improve edit", "improve make threshold=0.5 --run library-desk --panel PANEL"),
-    ("improve try", "improve try CANDIDATE --run library-desk --panel PANEL --yes"),
-    ("improve adopt", "improve adopt CANDIDATE --run library-desk --panel PANEL --anyway"),
-    ("improve lineage", "improve lineage --run library-desk"),
+    ("improve try", "improve try CANDIDATE --run library-desk --yes"),
+    ("improve adopt", "improve adopt CANDIDATE --run library-desk --anyway"),
 )
 _JUROR = """name: one
 rubric: is right
@@ -239,7 +238,7 @@ _PREPARED = (
 def shapes_text() -> str:
     """Return the keys of every command's ``--json``, as the commands print them for the samples."""
     with tempfile.TemporaryDirectory() as folder, _juror() as address:
-        Path(folder, "PANEL").write_text(_JUROR % address, encoding="utf-8")
+        Path(folder, "PANEL.yaml").write_text(_JUROR % address, encoding="utf-8")
         for line in _PREPARED:
             _output(folder, line)
         found = {name: json.loads(_output(folder, f"{line} --json")) for name, line in SHAPES}
@@ -280,6 +279,7 @@ def _output(folder: str, line: str) -> str:
     Path(folder, "config.toml").touch()
     # What a command reads and writes beside the desk is in the folder too.
     names = {name: name for name in ("OTHER", "PANEL", "PLACE", "REPORT", "NEW")}
+    names["PANEL"] = "PANEL.yaml"
     names["CANDIDATE"] = "PANEL+threshold-0.5.yaml"
     words = [f"{folder}/{names[word]}" if word in names else word for word in line.split()]
     done = CliRunner().invoke(cli, words, env=env, catch_exceptions=False)

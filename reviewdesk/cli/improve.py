@@ -26,7 +26,6 @@ from reviewdesk.cli.common import (
 from reviewdesk.cli.live import check_terminal, limit_options, require_consent
 from reviewdesk.cli.plain import document_text
 from reviewdesk.cli.terminal import can_ask
-from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.improve.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import SplitLabels, WrittenCandidate
@@ -34,7 +33,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 from reviewdesk.system.terminal import edited
 from reviewdesk.views import improve as views
-from reviewdesk.views.document import plain
+from reviewdesk.views.document import Document, plain
 from reviewdesk.views.panel import consent, fault_counts
 
 _EPILOG = """\b
@@ -47,9 +46,6 @@ Examples:
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEEDED = option("--panel", "FILE", "The panel file to improve.", type=_PATH, required=True)
 _CANDIDATE = click.argument("candidate", type=_PATH, shell_complete=complete_files)
-_PARENT = option(
-    "--panel parent", "FILE", "The parent; PANEL.yaml of PANEL+CHANGE.yaml if omitted.", type=_PATH
-)
 
 
 @click.group(invoke_without_command=True, epilog=_EPILOG)
@@ -69,30 +65,29 @@ def improve(*, panel: Path | None, run_name: str | None) -> None:
         labels = split_labels(desk, chosen_run(desk, run_name))
         found = {} if panel is None else offers(desk, labels, panel)
     _put_page(labels, found)
-    if not wants_json() and not labels.split.seed:
-        say("split the labels: reviewdesk improve split")
-    elif not wants_json() and panel is None:
-        say("what may be changed: reviewdesk improve --panel FILE")
 
 
 def _put_page(labels: SplitLabels, offers: dict[str, int | None]) -> None:
     from reviewdesk.views.json.figures import improvement
 
     put_result(improvement(labels, offers), views.improve(labels, offers))
+    if not labels.split.seed:
+        say("next: reviewdesk improve split")
+    elif not offers:
+        say("next: reviewdesk improve --panel FILE shows what may be changed")
 
 
 @improve.command(epilog="Example: reviewdesk improve split --run support-bot")
 @flag("--open open_labels", "Also use labels that were not given blind.")
-@option("--seed", "TEXT", "Seed of the split; from the rubric if omitted.")
 @of_run
 @options("json")
-def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None) -> None:
+def split(desk: Desk, run: Run, *, open_labels: bool) -> None:
     """Split the labels into a tuning half and a holdout.
 
     Near-copies stay in one half. Run again, it adds the labels given since; no item changes its
     half. Labels given blind are split, or all with --open.
     """
-    _put_page(make_split(desk, run, open_labels=open_labels, seed=seed), {})
+    _put_page(make_split(desk, run, open_labels=open_labels), {})
 
 
 @improve.command(epilog="Example: reviewdesk improve make without=haiku --panel panel.yaml")
@@ -112,32 +107,21 @@ def make(desk: Desk, run: Run, *, change: str, panel: Path) -> None:
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
-@click.argument("draft", required=False, type=_PATH)
 @_NEEDED
-@option("-o --output", "FILE", "Write the draft to this new file; - is stdout.", type=Path)
 @of_run
 @options("json")
-def edit(desk: Desk, run: Run, *, draft: Path | None, panel: Path, output: Path | None) -> None:
+def edit(desk: Desk, run: Run, *, panel: Path) -> None:
     """Edit the rubric or a prompt, in $EDITOR.
 
-    The wrong items of the tuning half are listed below the panel as comments. Without a terminal,
-    write the draft with -o, edit it, and give it as DRAFT.
+    The wrong items of the tuning half are listed below the panel as comments.
     """
     from reviewdesk.desk.improve import candidates
 
-    labels = split_labels(desk, run)
-    text: str | None
-    if draft is not None:
-        text = draft.read_bytes().decode("utf-8", "replace")
-    elif output is not None:
-        text = candidates.draft(desk, labels, panel)
-        put(text) if output == Path("-") else files.write(desk, output, [text])
-        return
-    elif can_ask():
-        text = edited(candidates.draft(desk, labels, panel), ".yaml")
-    else:
-        hint = "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL."
+    if not can_ask():
+        hint = "Any panel file that is called PANEL+CHANGE.yaml is a candidate: write one yourself."
         raise UsageError("there is no terminal for an editor", hint)
+    labels = split_labels(desk, run)
+    text = edited(candidates.draft(desk, labels, panel), ".yaml")
     if text is None:
         problem = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
         raise Cancelled(problem)
@@ -155,12 +139,11 @@ def _put_candidate(found: WrittenCandidate) -> None:
 
 @improve.command(name="try", epilog="Example: reviewdesk improve try panel+edit.yaml --max-cost 2")
 @_CANDIDATE
-@_PARENT
 @limit_options
 @flag("--yes", "Send without asking.")
 @of_run
 @options("json")
-def try_(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, **given: Any) -> None:
+def try_(desk: Desk, run: Run, *, candidate: Path, **given: Any) -> None:
     """Try a candidate on the holdout: better, not shown or worse.
 
     Both panels are asked again about the same items, unless the stored ballots are enough. The
@@ -173,13 +156,11 @@ def try_(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, **given:
     from reviewdesk.domain.panel.asking import Listener
 
     current_settings()  # they may name the keys
-    ready = candidates.prepare(desk, run, candidate, parent, **given)
+    ready = candidates.prepare(desk, run, candidate, **given)
     yes = ready.limits.yes
     if ready.plan is not None and not yes:
         check_terminal()
     say_section(views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks))
-    if ready.before is not None and not ready.resumes:
-        say(f"an earlier try of this candidate on this holdout says: {ready.before}")
     if ready.plan is not None:
         section = consent(ready.plan, "both panels", ceiling=ready.limits.max_cost)
         require_consent(section, yes=yes)
@@ -199,16 +180,15 @@ def try_(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, **given:
         facts = {"items": len(ready.rows), "smallest_gain": ready.gain}
         put_json({"verdict": word.value, "tries": ready.k + 1, **facts})
     else:
-        put(document_text(views.tried(word)))
+        put(views.RESULTS[word])
 
 
 @improve.command(epilog="Example: reviewdesk improve adopt panel+edit.yaml")
 @_CANDIDATE
-@_PARENT
 @flag("--anyway", "Adopt it even if its try was not better.")
 @of_run
 @options("json")
-def adopt(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, anyway: bool) -> None:
+def adopt(desk: Desk, run: Run, *, candidate: Path, anyway: bool) -> None:
     """Replace a panel by its candidate.
 
     Shows what its try found, and spends the holdout: its items join the tuning half. The parent's
@@ -217,17 +197,7 @@ def adopt(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, anyway:
     from reviewdesk.desk.improve import candidates
     from reviewdesk.views.json.figures import adopted
 
-    panel, kept, made = candidates.adopt(desk, run, candidate, parent, anyway=anyway)
+    panel, kept, made = candidates.adopt(desk, run, candidate, anyway=anyway)
     shape = adopted(made, panel=str(panel), kept=str(kept))
-    put_result(shape, views.adoption(str(panel), str(kept), made))
-
-
-@improve.command(epilog="Example: reviewdesk improve lineage --json")
-@of_run
-@options("json")
-def lineage(desk: Desk, run: Run) -> None:
-    """Show the panels that were adopted, with their figures."""
-    from reviewdesk.views.json.figures import adopted
-
-    found = split_labels(desk, run).split.adopted
-    put_result([adopted(one) for one in found], views.lineage(found))
+    put_result(shape, Document((views.adoption(made),)))
+    say(f"{panel} is the new panel, and its parent is {kept}; new labels form the next holdout")

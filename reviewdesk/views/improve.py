@@ -1,6 +1,6 @@
 """From labels to a better panel, in words: the split, wrong items, candidates, tries, adoptions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict, WrittenCandidate
 from reviewdesk.views import words
@@ -8,11 +8,9 @@ from reviewdesk.views.document import (
     Block,
     Column,
     Document,
-    Fact,
     Facts,
     Paragraph,
     Section,
-    Text,
     Tone,
     Words,
     joined,
@@ -23,20 +21,30 @@ from reviewdesk.views.words import plural
 
 _MOST = 20
 LEANING = "People lean towards an answer that they see, so the panel looks better than it is."
-_SAYS = {
-    TryVerdict.BETTER: ("The candidate is better than its parent.", Tone.PASS),
-    TryVerdict.NOT_SHOWN: (
-        "Not shown: this holdout does not tell the two panels apart.", Tone.STRONG,
-    ),
-    TryVerdict.WORSE: ("The candidate is worse than its parent.", Tone.FAIL),
-}  # fmt: skip
+RESULTS = {
+    TryVerdict.BETTER: "The candidate is better than its parent.",
+    TryVerdict.NOT_SHOWN: "Not shown: this holdout does not tell the two panels apart.",
+    TryVerdict.WORSE: "The candidate is worse than its parent.",
+}
 
 
 def improve(labels: SplitLabels, offers: Mapping[str, int | None] = {}) -> Document:
-    """Return where the panel is wrong in the tuning half, and what may be changed."""
+    """Return where the panel is wrong in the tuning half, what may be changed, and what was."""
     if not labels.split.seed:
         text = "No split yet. It keeps half of the labels aside, to test a change on."
         return Document((Section("Split", (Paragraph(text, Tone.STRONG),)),))
+    sections = [_wrong(labels), _split(labels)]
+    if offers:
+        rows: list[list[Words]] = [
+            [outside(change or "the panel as it is", 80), *right_text(labels, right)]
+            for change, right in offers.items()
+        ]
+        offered = table(("change", "right", Column("to try it", right=False)), rows, "Changes")
+        sections.append(Section("What may be changed", (offered,)))
+    return Document((*sections, *map(adoption, reversed(labels.split.adopted))))
+
+
+def _wrong(labels: SplitLabels) -> Section:
     wrong = labels.wrong
     counts = labels.decisions
     decided = counts.total() - counts[None, True] - counts[None, False]
@@ -51,24 +59,15 @@ def improve(labels: SplitLabels, offers: Mapping[str, int | None] = {}) -> Docum
         rows = [[outside(text, 200), f"{passes:,}", f"{fails:,}"] for text, passes, fails in told]
         heads = (name, "false passes", "false fails")
         blocks += [table(heads, rows, f"Wrong items by {name}")] if rows else []
-    if wrong:
-        rows = []
-        for one in wrong[:_MOST]:
-            why = joined([outside(text, 120) for text in (*one.tags, *one.notes)])
-            rows.append([outside(one.id, 80), "passed" if one.decided else "failed", why])
-        columns = ("item", Column("panel", right=False), Column("why", right=False))
-        blocks.append(table(columns, rows, "Wrong items"))
+    rows = []
+    for one in wrong[:_MOST]:
+        why = joined([outside(text, 120) for text in (*one.tags, *one.notes)])
+        rows.append([outside(one.id, 80), "passed" if one.decided else "failed", why])
+    columns = ("item", Column("panel", right=False), Column("why", right=False))
+    blocks += [table(columns, rows, "Wrong items")] if rows else []
     if len(wrong) > _MOST:
         blocks.append(Paragraph(f"{len(wrong) - _MOST:,} more are wrong.", Tone.MUTED))
-    sections = [Section("Where it is wrong", tuple(blocks)), _split(labels)]
-    if offers:
-        rows = [
-            [outside(change or "the panel as it is", 80), *right_text(labels, right)]
-            for change, right in offers.items()
-        ]
-        offered = table(("change", "right", Column("to try it", right=False)), rows, "Changes")
-        sections.append(Section("What may be changed", (offered,)))
-    return Document(tuple(sections))
+    return Section("Where it is wrong", tuple(blocks))
 
 
 def right_text(labels: SplitLabels, right: int | None) -> tuple[str, str]:
@@ -125,42 +124,16 @@ def before_try(items: int, k: int, gain: float | None, *, asks: bool) -> Section
     return Section("Try", (facts,))
 
 
-def tried(found: TryVerdict) -> Document:
-    return Document((Section("", (Paragraph(*_SAYS[found]),)),))
-
-
-def adoption(panel: str, kept: str, adopted: PanelAdopted) -> Document:
-    """Describe an adoption: the panel, the result of its try, and the spent holdout."""
-    made = adopted.figures
-    ends = words.interval(made.low, made.high, sign="+")
-    alone = f"the new panel alone is right on {made.gained:,}, the old one on {made.lost:,}"
-    rows = (
-        Fact("panel", outside(panel, 400)),
-        Fact("parent", outside(kept, 400)),
-        Fact("tries", f"{adopted.tries:,} on this holdout; this one: {adopted.verdict}"),
-        Fact("accuracy", f"{made.before:.3f} before, {made.after:.3f} after, through the draw"),
-        Fact("gain", f"{made.gain:+.3f} {ends} ({made.level:.2%} interval, new items)"),
-        Fact("items", f"{made.asked:,} asked: {alone}"),
+def adoption(made: PanelAdopted) -> Section:
+    """Describe an adoption: both panels by their hashes, and the try that spent its holdout."""
+    found = made.figures
+    ends = words.interval(found.low, found.high, sign="+")
+    alone = f"the new panel alone is right on {found.gained:,}, the old one on {found.lost:,}"
+    facts = Facts.of(
+        ("panel", (outside(made.parent[:8]), " → ", outside(made.candidate[:8], 8, Tone.STRONG))),
+        ("tries", f"{made.tries:,} on its holdout; this one: {made.verdict}"),
+        ("accuracy", f"{found.before:.3f} before, {found.after:.3f} after, through the draw"),
+        ("gain", f"{found.gain:+.3f} {ends} ({found.level:.2%} interval, new items)"),
+        ("items", f"{found.asked:,} asked: {alone}"),
     )
-    end = "The holdout is spent: its items join the tuning half. New labels form the next."
-    return Document((Section("Adopted", (Facts(rows), Paragraph(end))),))
-
-
-def lineage(found: Sequence[PanelAdopted]) -> Document:
-    """Return the adopted panels in order, with their figures."""
-    if not found:
-        return Document((Section("Lineage", (Paragraph("No panel was adopted yet."),)),))
-    rows: list[list[Words]] = [
-        [
-            (outside(made.parent[:8]), " → ", Text(made.candidate[:8], Tone.STRONG)),
-            made.at[:10],
-            f"{made.tries:,}",
-            str(made.verdict),
-            f"{made.figures.before:.3f}",
-            f"{made.figures.after:.3f}",
-            words.interval(made.figures.low, made.figures.high, sign="+"),
-        ]
-        for made in found
-    ]
-    heads = ("panel", "adopted", "tries", "result", "before", "after", "gain")
-    return Document((Section("Lineage", (table(heads, rows, "Panels that were adopted"),)),))
+    return Section("Adopted", (facts,), outside(made.at[:10]))

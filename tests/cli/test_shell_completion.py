@@ -53,7 +53,7 @@ def test_commands_and_options_are_offered(offered: Offered) -> None:
     assert offered("ingest", "--format", "promp") == ["promptfoo"]
     assert offered("labels", "ex") == ["export"]
     assert offered("label", "un") == ["undo"]
-    assert offered("improve", "l") == ["lineage"]
+    assert offered("improve", "t") == ["try"]
     assert "corrected" in offered("explain", "cor")
     assert offered("explain", "Corrected", "") == ["rate"]
     assert offered("explain", "corrected", "rate", "") == []

@@ -282,8 +282,8 @@ def test_desk_and_reviewer_stand_beside_the_command(cli: Cli, write: Write, tmp_
 
 
 READING = """runs, queue, show v1, open, calibrate, calibrate --jurors, whatif, whatif v1, ask,
-    compare a b, improve, improve lineage, labels list, labels export, labels agreement, label undo,
-    label v1 pass, export report, export html, config filters, desk info, desk verify,
+    compare a b, improve, labels list, labels export, labels agreement, label undo, label v1 pass,
+    export report, export html, config filters, desk info, desk verify,
     desk verify --full, desk backup copy.db, desk share --private, rerun --give-up, serve,
     runs remove a"""
 

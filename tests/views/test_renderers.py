@@ -178,8 +178,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
     }
     assert made == {
         "calibration.calibration", "calibration.file_calibration", "overview.overview",
-        "improve.adoption", "improve.candidate", "improve.improve", "improve.lineage",
-        "improve.tried",
+        "improve.candidate", "improve.improve",
         "overview.short_overview",
         "run.segments", "run.composites", "run.simulation", "jurors.bias",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "queue.question",

@@ -61,12 +61,14 @@ def open_page(core: Core, argument: str = "") -> None:
 
 
 class ImprovePage:
-    """What a run and a panel file give to improve: what is wrong, the candidates, the lineage."""
+    """What a run and a panel file give to improve: what is wrong and adopted, the candidates."""
 
     def __init__(self, core: Core, panel: Path) -> None:
         self._core = core
         self._panel = panel
         self._run = core.session.run
+        self._most: float | None = None
+        """What a try may cost, in US dollars."""
 
     def open(self, at: int = 0, said: str = "") -> None:
         """Read what is wrong and what may be changed, and show it; ``said`` is a step's result."""
@@ -105,12 +107,10 @@ class ImprovePage:
             width=112,
         )
         wrong = (*steps, ("tab", "candidates"), *SCROLLS_AND_CLOSES)
-        chosen = (("enter", "does it"), *edits, ("tab", "lineage"), *MOVES_AND_CLOSES)
-        lineage = (("tab", "what is wrong"), *SCROLLS_AND_CLOSES)
+        chosen = (("enter", "does it"), *edits, ("tab", "what is wrong"), *MOVES_AND_CLOSES)
         return (
             page("Improve", wrong, document=views.improve(self._labels)),
             page("Candidates for", chosen, choices=[*self._choices()]),
-            page("Lineage of", lineage, document=views.lineage(split.adopted)),
         )
 
     def _choices(self) -> Iterator[Choice]:
@@ -177,13 +177,9 @@ class ImprovePage:
         core = self._core
         shown = show_line(candidate.name, 80)
         guard = core.new_guard()
-        most: float | None = None
-
-        def limit(given: float | None) -> None:
-            nonlocal most
-            most = given
 
         def page(ready: PreparedTry, _at: int) -> DialogPage:
+            most = self._most
             told = [views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks)]
             agreed = replace(ready, limits=replace(ready.limits, max_cost=most))
             # Too soon after the page came, nobody can have read it.
@@ -194,7 +190,8 @@ class ImprovePage:
             if (plan := ready.plan) is not None:
                 told.append(consent(plan, "both panels", ceiling=most))
                 keys.insert(1, ("c", "ceiling"))
-                acts["c"] = lambda _: ask_ceiling(core, most, limit, plan.check_ceiling)
+                use = partial(setattr, self, "_most")
+                acts["c"] = lambda _: ask_ceiling(core, most, use, plan.check_ceiling)
             return DialogPage(
                 "Try", tuple(keys), shown, "" if most is None else f"at most {money(most)}",
                 document=Document(tuple(told)), acts=acts, strict=True, width=112,
@@ -207,7 +204,7 @@ class ImprovePage:
                 core.ask(PageForm(partial(page, ready), drawn=guard.shown), then)
 
         core.say(f"reading what trying {shown} would send …", Tone.MUTED)
-        prepare = lambda desk, _: candidates.prepare(desk, self._run, candidate, self._panel)  # noqa: E731
+        prepare = lambda desk, _: candidates.prepare(desk, self._run, candidate)  # noqa: E731
         core.background(PREPARING, prepare, there, fault="no try")
 
     def _carry_out(self, shown: str, ready: PreparedTry | None) -> None:
@@ -241,12 +238,13 @@ class ImprovePage:
         core = self._core
 
         def there(made: tuple[Path, Path, PanelAdopted]) -> None:
-            core.read_halves()
-            document = views.adoption(str(made[0]), str(made[1]), made[2])
-            page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=document, width=112)
-            core.ask(one_page(page), lambda _: self.open(2))
+            _, kept, adopted = made
+            told = Document((views.adoption(adopted),))
+            page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=told, width=112)
+            said = f"adopted; the parent is {show_line(kept.name, 80)}"
+            core.ask(one_page(page), lambda _: self.open(said=said))
 
-        work = lambda desk, _: candidates.adopt(desk, self._run, candidate, self._panel)  # noqa: E731
+        work = lambda desk, _: candidates.adopt(desk, self._run, candidate)  # noqa: E731
         core.ask_yes(
             f"Adopt {show_line(candidate.name, 80)}?",
             f"It takes the place of {show_line(str(self._panel), 200)}, whose file is kept beside "

@@ -113,13 +113,13 @@ def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
 
 def parent_of(candidate: Path) -> Path:
     stem = candidate.stem.partition("+")[0]
-    for suffix in (candidate.suffix, *_SUFFIXES):
+    for suffix in _SUFFIXES:
         found = candidate.with_name(stem + suffix)
         if "+" in candidate.stem and found.is_file():
             return found
     raise UsageError(
-        f"{candidate}: there is no parent PANEL.yaml beside it, as for PANEL+CHANGE.yaml",
-        "Name the parent with --panel.",
+        f"{candidate}: there is no parent beside it",
+        "Call a candidate PANEL+CHANGE.yaml, where PANEL.yaml is its parent.",
     )
 
 
@@ -316,7 +316,7 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
 class PreparedTry(Struct, frozen=True):
     """A try that waits for consent, after ``k`` others on this holdout.
 
-    Without a ``plan``, stored ballots suffice; ``before`` is the word of an earlier try of both.
+    ``word`` is its result if it ended. Without a ``plan``, stored ballots suffice.
     """
 
     labels: SplitLabels
@@ -325,8 +325,7 @@ class PreparedTry(Struct, frozen=True):
     begun: TryBegun
     rows: tuple[LabelledCase, ...]
     k: int
-    before: TryVerdict | None = None
-    resumes: bool = False
+    word: TryVerdict | None = None
     plan: ConsentPlan | None = None
     limits: RunLimits = RunLimits()
 
@@ -365,31 +364,30 @@ class PreparedTry(Struct, frozen=True):
         return cells(self.labels.sizes, zip(strata, *right.values(), strict=True)), turnouts
 
 
-def _opened(
-    desk: Desk, run: Run, candidate: Path, parent: Path | None, *, ended: bool = False
-) -> PreparedTry:
-    """Return the last try of both files that was cut off, or that ``ended``, else a new one."""
+def _opened(desk: Desk, run: Run, candidate: Path, *, adopts: bool = False) -> PreparedTry:
+    """Return the last try of both panels, or a new one if more items can be asked since it ended.
+
+    Any try that ended is enough for who ``adopts``.
+    """
     labels = split_labels(desk, run)
     split = labels.split
     if not split.holdout:
         problem = "the holdout is spent by an adoption" if split.adopted else "not split yet"
         hint = "Label more items, then split them: reviewdesk improve split."
         raise UsageError(f"{run.name}: {problem}", hint)
-    old = read_panel(parent or parent_of(candidate))
+    old = read_panel(parent_of(candidate))
     new = read_panel(candidate)
     said = [committed_panel(replaced(one, name="")) for one in (old, new)]
     if said[0] == said[1]:
         raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
     exact = fingerprint(said)
-    tries = enumerate(split.tries.values())
-    same = [(k, begun, word) for k, (begun, word) in tries if begun.exact == exact]
-    before = next((word for _, _, word in reversed(same) if word), None)
-    for k, begun, word in reversed(same):
-        if bool(word) is ended:
+    rows = labels.asked
+    items = tuple(one.item for one in rows)
+    for k, (begun, word) in reversed([*enumerate(split.tries.values())]):
+        if begun.exact == exact and (word is None or adopts or begun.items == items):
             counted = {one.item: one for one in reversed(labels.holdout) if one.counts}
             rows = tuple(counted[item] for item in begun.items if item in counted)
-            return PreparedTry(labels, old, new, begun, rows, k, before, resumes=True)
-    rows = labels.asked
+            return PreparedTry(labels, old, new, begun, rows, k, word)
     stored = store.bodies(desk.conn, rows).values()
     begun = TryBegun(
         rubric=split.rubric,
@@ -397,29 +395,31 @@ def _opened(
         parent=old.hash(old.rubric or labels.rubric),
         candidate=new.hash(new.rubric or labels.rubric),
         file=candidate.name,
-        items=tuple(one.item for one in rows),
+        items=items,
         asks=asks(old, new, labels.rubric) or None in [stored_ballots(old, one) for one in stored],
         exact=exact,
     )
-    return PreparedTry(labels, old, new, begun, rows, len(split.tries), before)
+    return PreparedTry(labels, old, new, begun, rows, len(split.tries))
 
 
 def prepare(
     desk: Desk,
     run: Run,
     candidate: Path,
-    parent: Path | None = None,
     *,
     environment: Mapping[str, str] = PROCESS,
     **limits: Any,
 ) -> PreparedTry:
     """Prepare a try of a candidate's file, or continue one; ``limits`` are those of RunLimits."""
-    ready = replace(_opened(desk, run, candidate, parent), limits=RunLimits(**limits))
+    ready = replace(_opened(desk, run, candidate), limits=RunLimits(**limits))
     if not ready.rows:
         raise UsageError(
             f"{run.name}: no label of the holdout counts for the draw",
             "Label items in the order of the queue, then: improve split.",
         )
+    if ready.word:
+        problem = f"{candidate}: was tried on these items before: {ready.word}"
+        raise UsageError(problem, "Label more items, or try another candidate.")
     if not ready.begun.asks:
         return ready
     calls = Survey(environment, DeskJournal(desk, ready.begun.name, len(ready.rows)))
@@ -483,7 +483,6 @@ def adopt(
     desk: Desk,
     run: Run,
     candidate: Path,
-    parent: Path | None = None,
     *,
     anyway: bool = False,
     environment: Mapping[str, str] = PROCESS,
@@ -493,7 +492,7 @@ def adopt(
     Return the panel's file, the file that keeps the parent, and what the try showed. Raise
     UsageError unless the try says better, or ``anyway``.
     """
-    place = parent or parent_of(candidate)
+    place = parent_of(candidate)
     panel = place.with_suffix(".yaml")
     new = read_panel(candidate)
     text = candidate.read_bytes().decode()
@@ -507,14 +506,12 @@ def adopt(
         # The program stopped between the event and the file.
         write(None, panel, [text], force=True)
         return panel, kept(last[0].parent), last[0]
-    ready = _opened(desk, run, candidate, place, ended=True)
-    if panel != place and panel.exists():
-        raise UsageError(f"{panel}: exists, and is not the parent", "Move it to another folder.")
-    if ready.before is None:
+    ready = _opened(desk, run, candidate, adopts=True)
+    if ready.word is None:
         raise UsageError(f"{candidate}: was not tried on this holdout", "Run improve try first.")
-    if ready.before is not TryVerdict.BETTER and not anyway:
+    if ready.word is not TryVerdict.BETTER and not anyway:
         raise UsageError(
-            f"{candidate}: its try says {ready.before}, so it is not adopted",
+            f"{candidate}: its try says {ready.word}, so it is not adopted",
             "Adopt it all the same with --anyway; that spends the holdout.",
         )
     begun = ready.begun
@@ -531,7 +528,7 @@ def adopt(
         file=place.name,
         seed=labels.split.seed,
         tries=len(labels.split.tries),
-        verdict=ready.before,
+        verdict=ready.word,
         figures=figures(found, ready.k),
     )
     write(None, kept(begun.parent), [place.read_bytes().decode()], force=True)

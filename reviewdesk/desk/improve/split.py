@@ -87,9 +87,7 @@ def known_halves(desk: Desk, run: Run) -> SplitLabels | None:
     return found if found.split.seed else None
 
 
-def make_split(
-    desk: Desk, run: Run, *, open_labels: bool = False, seed: str | None = None
-) -> SplitLabels:
+def make_split(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLabels:
     """Split the labels of a run's rubric, or add those that came since, as an event."""
     found = split_labels(desk, run, open_labels=open_labels)
     known = found.split
@@ -110,13 +108,13 @@ def make_split(
     known.tuning |= spent
     # Groups of near-copies are balanced by stratum of the draw and label.
     groups = ((one.group, f"{one.stratum} {one.should_pass}") for one in usable)
-    chosen = seed or known.seed or known.rubric[:16]
-    tuning, holdout = halved(groups, known, chosen)
+    seed = known.seed or known.rubric[:16]
+    tuning, holdout = halved(groups, known, seed)
     tuning = (*sorted(spent), *tuning)
     if not tuning and not holdout:
         raise UsageError(f"{run.name}: nothing was labelled since the split", "Label more items.")
     with writing(desk.conn):
-        record(desk, run, SplitMade(known.rubric, tuning, holdout, chosen, open_labels))
+        record(desk, run, SplitMade(known.rubric, tuning, holdout, seed, open_labels))
     return split_labels(desk, run)
 
 

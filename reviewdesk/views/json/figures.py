@@ -463,11 +463,12 @@ def improvement(labels: SplitLabels, offers: Mapping[str, int | None]) -> dict[s
             {"change": change, "right": right, "of": 0 if right is None else len(labels.judged)}
             for change, right in offers.items()
         ],
+        "adopted": [adopted(one) for one in labels.split.adopted],
     }
 
 
 def adopted(found: PanelAdopted, **more: str) -> dict[str, Any]:
-    """Return ``improve adopt --json``, and each row of ``improve lineage --json``."""
+    """Return ``improve adopt --json``, and each row of ``adopted`` in ``improve --json``."""
     names = "at parent candidate split=seed tries verdict"
     figures = "before after gain low high level asked gained lost"
     return {**more, **shape(found, names), **shape(found.figures, figures)}

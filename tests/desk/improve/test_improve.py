@@ -199,7 +199,7 @@ async def test_try_that_was_cut_off_is_same_try_and_pays_once(
         monkeypatch.setattr(reruns, "is_other_alive", lambda *_: True)
         assert desk.undo() is not None  # a tag, and never a try
         ready = candidates.prepare(desk, run, helps, environment=KEYS)
-        assert (ready.resumes, ready.k, ready.begun.name) == (True, 0, cut.name)
+        assert (ready.k, ready.begun.name) == (0, cut.name)
         assert ready.plan is not None
         assert ready.plan.stored >= 40
         made = await candidates.carry_out(desk, ready, Listener(), world())
@@ -210,8 +210,8 @@ async def test_try_that_was_cut_off_is_same_try_and_pays_once(
         assert 6 * len(labels.asked) <= len(server.calls) <= 6 * len(labels.asked) + 16
         ((one, word),) = split_labels(desk, run).split.tries.values()
         assert (one.name, word) == (cut.name, TryVerdict.BETTER)
-        again = candidates.prepare(desk, run, helps, environment=KEYS)
-        assert (again.resumes, again.k, again.before) == (False, 1, TryVerdict.BETTER)
+        with pytest.raises(UsageError, match="tried on these items before: better"):
+            candidates.prepare(desk, run, helps, environment=KEYS)
 
 
 @pytest.mark.slow
