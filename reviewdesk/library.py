@@ -99,19 +99,15 @@ class DeskRecord(LibraryResult, Mapping[str, Any]):
         return Document(tuple(part for made in self._documents for part in made().every))
 
     def __getitem__(self, key: str) -> Any:
-        """Return the value of a key."""
         return self._found[key]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
         return iter(self._found)
 
     def __len__(self) -> int:
-        """Return the number of keys."""
         return len(self._found)
 
     def __repr__(self) -> str:
-        """Return what it is, and its first values."""
         shown = [(key, one) for key, one in self._found.items() if not isinstance(one, dict | list)]
         return f"<{self._what}: {', '.join(f'{key}={one!r}' for key, one in shown[:6])}>"
 
@@ -168,7 +164,6 @@ class DeskRecords(LibraryResult, Sequence[T]):
         raise NotFoundError(f"no {at!r} among the {self._what}", "Their names are in .names.")
 
     def __len__(self) -> int:
-        """Return the number of entries."""
         return len(self._places)
 
     def __iter__(self) -> Iterator[T]:
@@ -193,7 +188,6 @@ class DeskRecords(LibraryResult, Sequence[T]):
         return records([one.to_dict() for one in self[:FIRST]], len(self), self._what)
 
     def __repr__(self) -> str:
-        """Return what the entries are, and their number."""
         return f"<{self._what}: {len(self):,}>"
 
 
@@ -357,7 +351,6 @@ class ReviewDesk(LibraryResult):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the desk."""
         self.close()
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -375,7 +368,6 @@ class ReviewDesk(LibraryResult):
             return run_lines(overview(desk))
 
     def __repr__(self) -> str:
-        """Return the path, or that it is in memory, and who labels."""
         where = MEMORY if self._opened.in_memory else str(self.path)
         return f"<desk {where!r} of {self.reviewer!r}>"
 
@@ -577,7 +569,6 @@ class DeskRun(LibraryResult):
             return views.run(run_details(desk, run))
 
     def __repr__(self) -> str:
-        """Return the name of the run."""
         return f"<run {self.name!r}>"
 
 

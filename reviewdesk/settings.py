@@ -180,7 +180,7 @@ def settings_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def load_settings(
-    options: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ
+    options: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Settings:
     """Return the settings in force. An empty option or variable counts as not given.
 
@@ -194,7 +194,7 @@ def load_settings(
         if value := environ.get(setting.variable):
             values[setting.name] = value
             sources[setting.name] = setting.variable
-        if value := (options or {}).get(setting.name):
+        if (value := (options or {}).get(setting.name)) not in {None, ""}:
             values[setting.name] = value
             sources[setting.name] = f"--{setting.name}"
     return Settings(**values, sources=sources)

@@ -35,7 +35,8 @@ def current_settings() -> "Settings":
     meta = click.get_current_context().meta
     if "reviewdesk.settings" not in meta:
         # The file is read once, because it may be a pipe.
-        options = {name: meta.get(f"reviewdesk.{name}") for name in ("desk", "reviewer")}
+        names = ("desk", "reviewer", "repeat", "double", "opinions")
+        options = {name: meta.get(f"reviewdesk.{name}") for name in names}
         meta["reviewdesk.settings"] = given = load_settings(options)
         if given.api_key_command or given.api_key_keyring or given.prices:
             from reviewdesk.desk.live.panel import use_references
@@ -45,14 +46,15 @@ def current_settings() -> "Settings":
     return found
 
 
-def desk_path() -> Path | None:
-    """Return the desk that the options or the settings name; ``None`` is the user's own."""
+def desk_path() -> Path:
+    """Return the desk that the options or the settings name, else the user's own."""
+    from reviewdesk.desk.core import default_path
+
     named = current_settings().desk
-    return Path(named) if named else None
+    return Path(named) if named else default_path()
 
 
 def _every(ctx: click.Context) -> Iterator[click.Context]:
-    """Yield the context of a command and of all commands below it."""
     yield ctx
     if isinstance(ctx.command, click.Group):
         for name in ctx.command.list_commands(ctx):
@@ -88,7 +90,6 @@ def answer(cli: click.Command, instruction: str) -> int:
 
 
 def complete_files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Leave files to the shell."""
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -130,7 +131,8 @@ complete_verdicts = _of_desk(_ids)
 # Options and arguments
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: object) -> None:
+def remember(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    """Keep the value of an option for the settings of this command, or for ``wants_json``."""
     if value is not None:
         ctx.meta[f"reviewdesk.{param.name}"] = value
 
@@ -140,7 +142,6 @@ verdict_argument = click.argument("verdict", shell_complete=complete_verdicts)
 
 
 def file_argument(name: str, **more: Any) -> Callable[[F], F]:
-    """Return an argument that names a file."""
     return click.argument(name, shell_complete=complete_files, **more)
 
 
@@ -156,7 +157,6 @@ def option(names: str, metavar: str, text: str, **more: Any) -> Callable[[F], F]
 
 
 def choice(names: str, values: Iterable[str], text: str, **more: Any) -> Callable[[F], F]:
-    """Return an option that takes one of some words."""
     return click.option(*names.split(), type=click.Choice(list(values)), help=text, **more)
 
 
@@ -177,16 +177,16 @@ _OPTIONS = {
     "run": run_option,
     "json": click.option(
         "--json", "as_json", is_flag=True, help="Print JSON.", expose_value=False,
-        callback=_remember,
+        callback=remember,
     ),
     "force": force_option,
     "desk": option(
         "--desk", "PATH", "The desk file (REVIEWDESK_DESK).", expose_value=False,
-        callback=_remember, shell_complete=complete_files,
+        callback=remember, shell_complete=complete_files,
     ),
     "reviewer": option(
         "--reviewer", "NAME", "Who labels (REVIEWDESK_REVIEWER).", expose_value=False,
-        callback=_remember,
+        callback=remember,
     ),
 }  # fmt: skip
 
@@ -223,8 +223,7 @@ def open_desk(
 
     named = path or desk_path()
     reviewer = current_settings().reviewer or None
-    desk = Desk.open(named if new else existing(named), reviewer=reviewer)
-    with closing(desk):
+    with closing(Desk.open(named if new else existing(named), reviewer=reviewer)) as desk:
         if not on_screen:
             from reviewdesk.desk.review import unsaved
 
@@ -261,7 +260,6 @@ def say_error(error: ReviewDeskError) -> None:
 
 
 def say_section(section: "Section") -> None:
-    """Print a section on stderr, line by line."""
     for line in section_text(section).splitlines():
         say(line)
 
@@ -277,17 +275,14 @@ def dump(value: object) -> str:
 
 
 def put_json(value: object) -> None:
-    """Print one JSON value on stdout."""
     click.echo(dump(value))
 
 
 def wants_json() -> bool:
-    """Return True if the command was given ``--json``."""
     return bool(click.get_current_context().meta.get("reviewdesk.as_json"))
 
 
 def put_result(shape: object, document: "Document") -> None:
-    """Print a result on stdout: its JSON shape, or its document as plain text."""
     if wants_json():
         put_json(shape)
     else:
@@ -295,7 +290,6 @@ def put_result(shape: object, document: "Document") -> None:
 
 
 def put_shape(record: object, keys: str = "*", /, **more: object) -> None:
-    """Print a record as JSON on stdout, with the keys that ``shape`` gives it."""
     from reviewdesk.views.json.review import shape
 
     put_json(shape(record, keys, **more))
@@ -345,11 +339,9 @@ class ProgressLine:
         self._drawn = False
 
     def __enter__(self) -> Self:
-        """Return the line; it is removed at the end."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the line from the terminal."""
         self.done()
 
     def __call__(self, share: float, count: int) -> bool:
@@ -376,7 +368,6 @@ class ProgressLine:
         say(text)
 
     def done(self) -> None:
-        """Remove the line from the terminal."""
         if self._drawn:
             click.echo("\r\x1b[2K", nl=False, err=True)
             self._drawn = False

@@ -25,7 +25,7 @@ from reviewdesk.cli.common import (
     wants_json,
 )
 from reviewdesk.cli.plain import section_text
-from reviewdesk.cli.review import load_options, loading_options, size_limit
+from reviewdesk.cli.review import load_options, loading_options
 from reviewdesk.desk import access, backups, core, files
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.safetext import show_line
@@ -77,7 +77,7 @@ def restore(*, backup: Path, force: bool) -> None:
     The previous desk is kept under another name. The backup is checked first, and stays
     where it is.
     """
-    path = desk_path() or core.default_path()
+    path = desk_path()
     kept, runs = backups.restore(path, backup, core.now, force=force)
     if kept is not None:
         say(f"the previous desk is kept as {kept}")
@@ -94,7 +94,7 @@ def repair(*, output: Path | None, force: bool) -> None:
 
     The damaged file is only read. What was lost is listed; then the exit code is 1.
     """
-    path = desk_path() or core.default_path()
+    path = desk_path()
     with ProgressLine(f"reading {path}") as bar:
         found = backups.repair_desk(path, output, core.now, bar, replaced=force)
     if wants_json():
@@ -234,14 +234,13 @@ def archive(
     from reviewdesk.views.json import review as shapes
 
     options = load_options(given)
-    size = size_limit(given)
     # The target first: what cannot be written is refused before any worker starts.
     with (
         _target(output, force=force) as desk,
         workers_at(scheduler, workers) as crew,
         ProgressLine(f"archiving {', '.join(patterns)}") as bar,
     ):
-        made = put_together(desk, patterns, options, crew, max_size=size, told=bar)
+        made = put_together(desk, patterns, options, crew, max_size=given["max_size"], told=bar)
     for reason in made.bad:
         say(reason)
     if wants_json():
@@ -259,6 +258,6 @@ def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
         with open_desk(new=True) as desk:
             yield desk
         return
-    own = desk_path() or core.default_path()
+    own = desk_path()
     with files.whole_desk(output, own, force=force) as part, open_desk(part, new=True) as desk:
         yield desk

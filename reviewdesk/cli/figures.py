@@ -25,7 +25,7 @@ from reviewdesk.cli.common import (
     wants_json,
 )
 from reviewdesk.cli.plain import document_text
-from reviewdesk.cli.review import load_options, reading_options, size_limit
+from reviewdesk.cli.review import load_options, reading_options
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.options import STRATEGIES
@@ -276,16 +276,16 @@ def gate(
     from reviewdesk.views.json import figures
 
     options = load_options(given)
-    limit = size_limit(given)
-    parent, first = (
-        None if name is None else files.source(name, limit) for name in (against, baseline)
+    new, parent, first = (
+        None if name is None else files.source(name, given["max_size"])
+        for name in (report, against, baseline)
     )
     with ExitStack() as stack:
         found = run_suite(
             suite,
             lambda: stack.enter_context(open_desk()),
             keep=None if wants_json() else 100,
-            report=None if report is None else files.source(report, limit),
+            report=new,
             options=options,
             against=compared_with(parent, first, margin),
         )

@@ -481,7 +481,6 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
 
 
 def plain_ballot(ballot: CanonicalBallot) -> str:
-    """Return a ballot as one line of text, for printing as it arrives."""
     from reviewdesk.views.document import plain
     from reviewdesk.views.verdict import answer_text
 

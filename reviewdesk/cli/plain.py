@@ -33,7 +33,6 @@ def section_text(section: Section) -> str:
 
 
 def one_line(words: Words) -> str:
-    """Return a text on one line, made harmless."""
     return show_line(plain(words), _LONGEST)
 
 

@@ -65,7 +65,6 @@ class _Program(click.Group):
         return [_name(place) for places in GROUPS.values() for place in places.split()]
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command."""
         for place in (*" ".join(GROUPS.values()).split(), *_UNLISTED.split()):
             if _name(place) == cmd_name:
                 module, _, command = place.rpartition(".")
@@ -74,7 +73,6 @@ class _Program(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands under the names of their groups."""
         wide = max(map(len, self.list_commands(ctx)))
         for title, places in GROUPS.items():
             commands = [self.get_command(ctx, _name(place)) for place in places.split()]
@@ -194,16 +192,15 @@ def _invoke(context: click.Context, arguments: list[str]) -> None:
         if broken and isinstance(fault, UnicodeEncodeError):
             # File names may be any bytes; what is stored, such as a note or a name, must be text.
             raise UsageError(f"{broken[0]}: contains bytes that are not UTF-8") from fault
-        from reviewdesk.desk.core import default_path, found_damage
+        from reviewdesk.desk.core import found_damage
 
         named = [Path(word) for word in arguments if _is_text(word)]
-        if (damage := found_damage(fault, desk_path() or default_path(), *named)) is None:
+        if (damage := found_damage(fault, desk_path(), *named)) is None:
             raise
         raise damage from fault
 
 
 def _is_text(word: str) -> bool:
-    """Return False if an argument held bytes that are not UTF-8."""
     return not any("\ud800" <= char <= "\udfff" for char in word)
 
 

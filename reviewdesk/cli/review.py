@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,6 +29,7 @@ from reviewdesk.cli.common import (
     put_json,
     put_json_list,
     put_result,
+    remember,
     run_option,
     say,
     say_error,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 reading_options = together(
-    option("--format format_", "FORMAT", "Format of the file; detected if omitted."),
+    option("--format", "FORMAT", "Format of the file; detected if omitted."),
     flag("--skip-bad", "Skip verdicts that are invalid."),
     click.option(
         "--threshold", type=click.FloatRange(0, 1), help="Pass threshold, if the file states none."
@@ -77,10 +78,11 @@ reading_options = together(
     option("--reason-suffix", "TEXT", "Ending of the columns with judges' reasons."),
     option("--map", "NAME|FILE", "Read a table by this map; see `map -h`."),
     option("--texts", "FILE", "A table with the responses, by id."),
-    option("--max-size", "BYTES", "Largest file to read, e.g. 500M or 4G."),
+    option(
+        "--max-size", "BYTES", "Largest file to read, e.g. 500M or 4G.",
+        callback=lambda _ctx, _param, text: option_values.size_of(text),
+    ),
 )  # fmt: skip
-
-
 loading_options = together(
     reading_options,
     click.option("--seed", help="Seed of the draw of a new run."),
@@ -110,7 +112,7 @@ class ShortHelp(click.Command):
 
 _USED = frozenset(
     {
-        "filter_", "order", "blind", "run_name", "map", "format_", "threshold", "skip_bad",
+        "filter", "order", "blind", "run_name", "map", "format", "threshold", "skip_bad",
         "import_labels", "as_json", "desk", "help_all",
     }
 )  # fmt: skip
@@ -124,19 +126,13 @@ def _one_stdin(files: tuple[str, ...]) -> None:
 
 def load_options(given: dict[str, Any]) -> "LoadOptions":
     """Return the options of `loading_options`, or `reading_options`, as the desk takes them."""
-    named = {name: value for name, value in given.items() if name not in {"format_", "max_size"}}
-    named |= {"format": given["format_"], "audit_share": current_settings().audit_share}
-    return option_values.load_options(named)
-
-
-def size_limit(given: dict[str, Any]) -> int | None:
-    """Return the largest size of a report in bytes, or ``None`` for the usual one."""
-    return option_values.size_of(given["max_size"])
+    named = {name: value for name, value in given.items() if name != "max_size"}
+    return option_values.load_options(named | {"audit_share": current_settings().audit_share})
 
 
 def _load(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
     with ProgressLine(f"loading {file}") as bar:
-        return desk.load(files.source(file, size_limit(given)), load_options(given), bar)
+        return desk.load(files.source(file, given["max_size"]), load_options(given), bar)
 
 
 def _load_asking(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
@@ -148,7 +144,7 @@ def _load_asking(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
             raise
 
         def propose(made: dict[str, Any]) -> ProposedMap:
-            return files.proposed_map(file, load_options(made), size_limit(made))
+            return files.proposed_map(file, load_options(made), made["max_size"])
 
         answered = terminal.answers(file, given, error, propose)
         if answered is None:
@@ -156,23 +152,41 @@ def _load_asking(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
         return _load(desk, file, answered)
 
 
+def _remember_share(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
+    try:
+        remember(ctx, param, None if text is None else Share(text))
+    except ValueError:
+        problem = f"--{param.name}: {text!r} is not a share from 0 to 1"
+        raise UsageError(problem, "Write 5% or 0.05; 0 gives none.") from None
+
+
+review_options = together(
+    option("--filter", "FILTER", "Verdicts to show: 'esc label:none'; see `queue -h`."),
+    _order(),
+    click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers."),
+    option(
+        "--repeat", "SHARE", "Share of items to label twice; blind only.",
+        callback=_remember_share, expose_value=False,
+    ),
+    option(
+        "--double", "SHARE", "Share of items that two people label, e.g. 20%.",
+        callback=_remember_share, expose_value=False,
+    ),
+    option(
+        "--opinions", "N", "How many people label these items.", type=click.IntRange(2, 9),
+        callback=remember, expose_value=False,
+    ),
+    run_option,
+)  # fmt: skip
+
+
 @click.command("open", cls=ShortHelp, epilog="Example: reviewdesk open report.json --blind")
 @file_argument("files", nargs=-1, metavar="[FILE]...")
-@option("--filter filter_", "FILTER", "Verdicts to show: 'esc label:none'; see `queue -h`.")
-@_order()
-@click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
-@option("--repeat", "SHARE", "Share of items to label twice; blind only.")
-@option("--double", "SHARE", "Share of items that two people label, e.g. 20%.")
-@option("--opinions", "N", "How many people label these items.", type=click.IntRange(2, 9))
-@run_option
+@review_options
 @loading_options
 @options()
 @help_all
-def open_(
-    *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
-    repeat: str | None, double: str | None, opinions: int | None, run_name: str | None,
-    **given: Any,
-) -> None:  # fmt: skip
+def open_(*, files: tuple[str, ...], run_name: str | None, **given: Any) -> None:
     """Load reports and review the first one on the screen.
 
     Without FILE, continues the run opened last. If stdout is not a terminal, prints the queue.
@@ -180,19 +194,19 @@ def open_(
     from reviewdesk.views.queue import file_labels
 
     _one_stdin(files)
-    twice = _share_of("repeat", repeat)
-    second = _share_of("double", double)
+    names = ("filter", "order", "blind")
+    asked = {name: value for name in names if (value := given.pop(name)) is not None}
     on_screen = is_on_screen()
     with open_desk(on_screen=on_screen, new=bool(files)) as desk:
         loaded = [_load_asking(desk, file, given) for file in files]
         for made in loaded:
-            asked = [note for note in made.run.notes if "--" in note]
-            for note in (*asked, *made.notes):
+            hints = [note for note in made.run.notes if "--" in note]
+            for note in (*hints, *made.notes):
                 say(f"{made.run.name}: {note}")
             if made.run.human_labels and not on_screen and not given["import_labels"]:
                 say(f"{made.run.name}: {file_labels(made.run.human_labels)}")
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
-        review_run(desk, run, filter_, order, blind=blind, repeat=twice, double=(second, opinions))
+        review_run(desk, run, asked)
 
 
 def is_on_screen() -> bool:
@@ -203,84 +217,54 @@ def is_on_screen() -> bool:
     return on_screen
 
 
-def review_run(
-    desk: "Desk",
-    run: Run,
-    filter_: str | None = None,
-    order: str | None = None,
-    *,
-    blind: bool | None = None,
-    repeat: Share | None = None,
-    double: tuple[Share | None, int | None] = (None, None),
-) -> None:
-    """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
+def review_run(desk: "Desk", run: Run, asked: Mapping[str, Any]) -> None:
+    """Review a run where its reviewer left it, changed as asked for; off a terminal, print it."""
     from reviewdesk.desk.team.claims import double_share, opinions_wanted
 
     settings = current_settings()
-    share, opinions = double
     # Options go before settings, and settings before what was last chosen for the desk.
-    if share is None and settings.source("double") != DEFAULT:
-        share = settings.double
-    if opinions is None and settings.source("opinions") != DEFAULT:
-        opinions = settings.opinions
+    double, opinions = (
+        None if settings.source(name) == DEFAULT else getattr(settings, name)
+        for name in ("double", "opinions")
+    )
     settings = replace(
         settings,
-        double=Share(double_share(desk, share)),
+        double=Share(double_share(desk, double)),
         opinions=opinions_wanted(desk, opinions),
     )
     desk.opened(run)
     kept = desk.view(run)
-    view = kept or View(blind=settings.blind)
-    view = _view(desk, run, view, filter_, order, blind=blind)
+    view = _view(desk, run, kept or View(blind=settings.blind), asked)
     if not is_on_screen():
         _print_queue(desk, run, view)
         return
     keys = terminal.named_keys(settings)
-    notice = terminal.opening_line(kept, view, settings, keys, asked=blind is not None)
-    if repeat is not None:
-        settings = replace(settings, repeat=repeat)
-        if repeat and not view.blind:
-            notice = f"--repeat has no effect in an open session; {keys['blind']} reviews blind"
+    notice = terminal.opening_line(kept, view, settings, keys, asked="blind" in asked)
+    if settings.source("repeat") == "--repeat" and settings.repeat and not view.blind:
+        notice = f"--repeat has no effect in an open session; {keys['blind']} reviews blind"
     terminal.run_app(Opening(desk, run, view, notice or ""), settings)
 
 
-def _share_of(option: str, text: str | None) -> Share | None:
-    """Parse the share of an option, such as ``5%`` or ``0.05``."""
-    try:
-        return None if text is None else Share(text)
-    except ValueError:
-        hint = "Write 5% or 0.05; 0 gives none."
-        raise UsageError(f"--{option}: {text!r} is not a share from 0 to 1", hint) from None
-
-
-def _view(
-    desk: "Desk",
-    run: Run,
-    left: View,
-    filter_: str | None,
-    order: str | None,
-    *,
-    blind: bool | None,
-) -> View:
+def _view(desk: "Desk", run: Run, left: View, asked: Mapping[str, Any]) -> View:
     """Return the view to start with; what no longer works of the last session is dropped."""
+    view = replace(left, **asked)
     try:
-        text = ready(desk, run, left.filter if filter_ is None else filter_)
-        if text and filter_ is None and not is_on_screen():
+        text = ready(desk, run, view.filter)
+        if text and "filter" not in asked and not is_on_screen():
             desk.queue(run, text)
     except UsageError as error:
-        if filter_ is not None:
+        if "filter" in asked:
             raise
         say(f"the filter of your last session is dropped: {error}")
         text = ""
     try:
-        parse_order(left.order if order is None else order)
+        parse_order(view.order)
     except UsageError as error:
-        if order is not None:
+        if "order" in asked:
             raise
         say(f"the order of your last session is dropped: {error}")
-        order = "draw"
-    order = left.order if order is None else order
-    return replace(left, filter=text, order=order, blind=left.blind if blind is None else blind)
+        view = replace(view, order="draw")
+    return replace(view, filter=text)
 
 
 @click.command(cls=ShortHelp, epilog="Example: reviewdesk ingest runs/*.json --json")
@@ -332,7 +316,7 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
     """
     from reviewdesk.views.queue import proposed
 
-    made = files.proposed_map(file, load_options(given), size_limit(given))
+    made = files.proposed_map(file, load_options(given), given["max_size"])
     if output is None:
         put(made.text)
     else:

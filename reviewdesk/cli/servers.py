@@ -16,7 +16,7 @@ from reviewdesk.cli.common import (
     say,
 )
 from reviewdesk.cli.terminal import named_keys, opening_line, run_app
-from reviewdesk.desk.core import Desk, default_path, existing, open_to_read
+from reviewdesk.desk.core import Desk, existing, open_to_read
 from reviewdesk.desk.review.edits import check_agent
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
@@ -117,9 +117,7 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     opening: Opening | str
     if shared:
         # For reading, with the labels of the person who shares it.
-        desk = open_to_read(
-            desk_path() or default_path(), settings.reviewer or None, run_name or ""
-        )
+        desk = open_to_read(desk_path(), settings.reviewer or None, run_name or "")
         opening = Opening(desk, desk.run(), View())
     elif named:
         opening = _opened(settings.reviewer, run_name, settings)
@@ -163,7 +161,7 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
         problem = "mcp: the package of the protocol is not installed"
         raise UsageError(problem, "Add it with: pip install 'reviewdesk[mcp]'") from error
     check_agent(agent)
-    path = desk_path() or default_path()
+    path = desk_path()
     reviewer = current_settings().reviewer or None
 
     def opened(writing: bool) -> Desk:

@@ -49,7 +49,7 @@ def demo() -> None:
     named = click.get_current_context().meta.get("reviewdesk.desk")
     path = Path(named) if named else default_path().with_name("demo.db")
     with open_desk(path, new=True) as desk:
-        review_run(desk, samples.prepare(desk))
+        review_run(desk, samples.prepare(desk), {})
         say(f"the demo's desk is {desk.path}; your own desk is untouched")
 
 

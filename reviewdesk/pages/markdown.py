@@ -40,7 +40,6 @@ def document_markdown(document: Document, level: int = 3) -> Iterator[str]:
 
 
 def section_markdown(section: Section, level: int = 3) -> Iterator[str]:
-    """Yield the lines of a section."""
     if section.title:
         note = f" ({_inline(section.note)})" if plain(section.note) else ""
         yield f"{'#' * level} {escaped(section.title)}{note}"

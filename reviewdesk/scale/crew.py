@@ -91,7 +91,6 @@ class Crew:
 
 
 def _result(future: "Future[Any]") -> Any:
-    """Return the result of a task; ``Lost`` if it has none."""
     from distributed.scheduler import KilledWorker
 
     if future.cancelled():

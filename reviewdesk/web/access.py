@@ -16,7 +16,6 @@ _HINT = "Write it as https://desk.example.org."
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine can reach an address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -146,7 +145,6 @@ class Site:
         return next((one for one in self.origins if one.partition("://")[2] == named), None)
 
     def may_connect(self, origin: str | None) -> bool:
-        """Return True if a page of this origin may open a console."""
         return origin is not None and origin.lower() in self.origins
 
     def lets_in(self, query: Sequence[str], cookies: Mapping[str, str]) -> bool:

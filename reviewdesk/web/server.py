@@ -102,13 +102,11 @@ class Visitor(AppService):
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
-        """The console's input."""
         assert self._console is not None  # noqa: S101 - start comes first
         assert self._console.stdin is not None  # noqa: S101 - it is a pipe
         return self._console.stdin
 
     async def start(self, width: int, height: int) -> None:
-        """Start the console at the size of its page."""
         self._console = await asyncio.create_subprocess_exec(
             *self._arguments,
             stdin=PIPE,
@@ -139,7 +137,6 @@ class Visitor(AppService):
         await self._close()
 
     async def on_meta(self, data: bytes) -> None:
-        """Handle a message of the console, if it is an accepted one."""
         if json.loads(data).get("type") in _PASSED_ON:
             await super().on_meta(data)
 
@@ -226,7 +223,6 @@ class ConsoleServer:
         self.page = (_ASSETS / "page.html").read_text(encoding="utf-8")
 
     def application(self) -> web.Application:
-        """Return the application; it runs its checks before every response."""
         logging.getLogger("aiohttp.server").addFilter(_without_traceback)
         app = web.Application(middlewares=[self._checked])
         app.add_routes(
