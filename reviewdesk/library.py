@@ -14,18 +14,36 @@ from functools import partial
 from importlib import import_module
 from tempfile import TemporaryDirectory
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 from weakref import finalize
 
 from msgspec import to_builtins
 
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk, existing
+from reviewdesk.desk.export.report import diagram_of
+from reviewdesk.desk.figures.calibration import segments
+from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, run_rows
+from reviewdesk.desk.figures.people import headline_page
+from reviewdesk.desk.figures.whatif import variants_of, what_if, what_if_item
+from reviewdesk.desk.labels.transfer import list_labels
+from reviewdesk.desk.options import OpenOptions, load_options, size_of
+from reviewdesk.desk.review.filters import ready
+from reviewdesk.desk.review.items import assessed, ballot_ends, with_reruns
+from reviewdesk.desk.review.runs import after, label_named, overview, run_details
+from reviewdesk.desk.review.unsaved import notices
+from reviewdesk.domain.records import Event, Run
 from reviewdesk.errors import NotFoundError, ReportError, UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.desk.options import OpenOptions
-    from reviewdesk.domain.records import Event, Run
-    from reviewdesk.views.document import Document
+from reviewdesk.pages.html import fragment
+from reviewdesk.settings import load_settings, near
+from reviewdesk.views import calibration as calibration_views
+from reviewdesk.views import jurors as juror_views
+from reviewdesk.views import run as run_views
+from reviewdesk.views import verdict as verdict_views
+from reviewdesk.views import whatif as whatif_views
+from reviewdesk.views.document import Document
+from reviewdesk.views.json import figures, review
+from reviewdesk.views.queue import FIRST, records
 
 MEMORY = ":memory:"
 """The desk that is kept nowhere."""
@@ -62,8 +80,6 @@ class LibraryResult:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        from reviewdesk.pages.html import fragment
-
         return fragment(self._document())
 
 
@@ -91,9 +107,6 @@ class DeskRecord(LibraryResult, Mapping[str, Any]):
         return self._found[self._key] if self._key else self._found
 
     def _document(self) -> Document:
-        from reviewdesk.views.document import Document
-        from reviewdesk.views.queue import records
-
         if not self._documents:
             return records([self._found], 1, self._what)
         return Document(tuple(part for made in self._documents for part in made().every))
@@ -181,8 +194,6 @@ class DeskRecords(LibraryResult, Sequence[T]):
         return self._whole() if self._whole else [one.to_dict() for one in self]
 
     def _document(self) -> Document:
-        from reviewdesk.views.queue import FIRST, records
-
         if self._made:
             return self._made()
         return records([one.to_dict() for one in self[:FIRST]], len(self), self._what)
@@ -238,12 +249,6 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
         UsageError: an option cannot be used, or there is no desk at this path.
         DeskError: the desk cannot be opened.
     """
-    from reviewdesk.desk import files
-    from reviewdesk.desk.core import Desk, existing
-    from reviewdesk.desk.options import OpenOptions, load_options, size_of
-    from reviewdesk.desk.review.unsaved import notices
-    from reviewdesk.settings import load_settings, near
-
     for name in options.keys() - OpenOptions.__annotations__.keys():
         known = near(name, OpenOptions.__annotations__, "help(reviewdesk.open) lists them.")
         raise UsageError(f"open has no option {name!r}", known)
@@ -259,7 +264,7 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
         elif not reports:
             hint = "Name another, or open a report on it: reviewdesk.open(REPORT, desk=PATH)."
             path = existing(path, hint)
-        held = Desk.open(path, reviewer=settings.reviewer or None)
+        held = Desk.open(path, reviewer=settings.reviewer)
         stack.callback(held.close)
         notes = [*notices(held)]
         run = None
@@ -355,17 +360,13 @@ class ReviewDesk(LibraryResult):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the runs, as ``runs --json`` has them."""
-        from reviewdesk.desk.figures.jurors import run_rows
-
         with self._opened.use() as desk:
-            return [DeskRecord("run", row).to_dict() for row in run_rows(desk)]
+            rows: list[dict[str, Any]] = to_builtins(run_rows(desk))
+        return rows
 
     def _document(self) -> Document:
-        from reviewdesk.desk.review.runs import overview
-        from reviewdesk.views.run import run_lines
-
         with self._opened.use() as desk:
-            return run_lines(overview(desk))
+            return run_views.run_lines(overview(desk))
 
     def __repr__(self) -> str:
         where = MEMORY if self._opened.in_memory else str(self.path)
@@ -396,13 +397,11 @@ class DeskRun(LibraryResult):
 
     def queue(self, filter: str = "", order: str = "draw") -> DeskRecords[DeskRecord]:  # noqa: A002
         """Return the verdicts that a filter keeps, as ``queue --filter --order`` does."""
-        from reviewdesk.desk.review.filters import ready
-        from reviewdesk.views.json.review import queue_row
 
         def read(places: Iterable[int]) -> list[DeskRecord]:
             with self._use() as (desk, run):
                 rows = desk.rows([keys[at] for at in places])
-                return [DeskRecord("verdict", queue_row(run, row)) for row in rows]
+                return [DeskRecord("verdict", review.queue_row(run, row)) for row in rows]
 
         def find(name: str) -> DeskRecord:
             with self._use() as (desk, run):
@@ -418,8 +417,6 @@ class DeskRun(LibraryResult):
     @property
     def ballots(self) -> DeskRecords[DeskRecord]:
         """Every ballot in the order of the file, as ``show`` has them, with its verdict's id."""
-        from reviewdesk.desk.review.items import assessed, ballot_ends
-        from reviewdesk.views.json.review import ballots
 
         def read(places: Iterable[int]) -> list[DeskRecord]:
             made = []
@@ -429,7 +426,7 @@ class DeskRun(LibraryResult):
                     if (verdict := bisect_right(ends, place)) != last:
                         last = verdict
                         stated, found = assessed(desk, run, verdict)
-                        rows = ballots(stated, found)
+                        rows = review.ballots(stated, found)
                     seat = place - ends[verdict]  # from the end of its verdict
                     row = {"run": run.name, "verdict": stated.id, **rows[seat]}
                     made.append(DeskRecord("ballot", row))
@@ -442,21 +439,15 @@ class DeskRun(LibraryResult):
     @property
     def labels(self) -> DeskRecords[DeskRecord]:
         """Every current label, as ``labels list`` has them."""
-        from reviewdesk.desk.labels.transfer import list_labels
-
         with self._use() as (desk, run):
             rows = [DeskRecord("label", found) for found in list_labels(desk, run)]
         return DeskRecords.of("labels", rows, _id)
 
     def show(self, verdict: str) -> DeskRecord:
         """Return everything about a verdict, as ``show`` does; its data frame has the jurors."""
-        from reviewdesk.desk.review.items import with_reruns
-        from reviewdesk.views import verdict as views
-        from reviewdesk.views.json import review
-
         with self._use() as (desk, run):
             item, history = with_reruns(desk, desk.find(run, verdict))
-        document = partial(views.verdict, item, history)
+        document = partial(verdict_views.verdict, item, history)
         return DeskRecord("verdict", review.verdict(item, history.reruns), document, rows="jurors")
 
     def label(
@@ -476,8 +467,6 @@ class DeskRun(LibraryResult):
             NotFoundError: the run has no such verdict.
             UsageError: the label cannot be given, or the desk is in memory.
         """
-        from reviewdesk.desk.review.runs import label_named
-
         with self._opened.use(writing=True), self._use() as (desk, run):
             made = label_named(
                 desk, verdict, truth, run.hash, note=note, tags=_many(tags), force=force
@@ -488,34 +477,23 @@ class DeskRun(LibraryResult):
         self, confidence: str | None = None, *, by: str | None = None
     ) -> CalibrationRecord:
         """Return how far the judge can be trusted, as ``calibrate`` does."""
-        from reviewdesk.desk.export.report import diagram_of
-        from reviewdesk.desk.figures.calibration import segments
-        from reviewdesk.desk.figures.people import headline_page
-        from reviewdesk.views import calibration as views
-        from reviewdesk.views.json import figures
-        from reviewdesk.views.run import segments as segment_document
-
         with self._use() as (desk, run):
             page = headline_page(desk, run, confidence)
             split = () if by is None else segments(desk, run, by)
         found = figures.run_figures(page)
-        parts = [partial(views.calibration, page)]
+        parts = [partial(calibration_views.calibration, page)]
         if by is not None:
             found |= figures.segments(by, split)
-            parts.append(partial(segment_document, by, split))
+            parts.append(partial(run_views.segments, by, split))
         return CalibrationRecord(found, partial(diagram_of, self.name, page), *parts)
 
     def jurors(self) -> DeskRecord:
         """Return each juror against the labels and the others, as ``calibrate --jurors`` does."""
-        from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
-        from reviewdesk.views import jurors
-        from reviewdesk.views.json import figures
-
         with self._use() as (desk, run):
             page = jurors_page(desk, run, worth=True)
             probes = bias_probes(desk, run)
         found = figures.jurors(page) | figures.bias(probes)
-        parts = (partial(jurors.jurors, page), partial(jurors.bias, probes))
+        parts = (partial(juror_views.jurors, page), partial(juror_views.bias, probes))
         return DeskRecord("jurors", found, *parts, rows="jurors")
 
     def whatif(
@@ -531,42 +509,33 @@ class DeskRun(LibraryResult):
         drop: str | Sequence[str] = (),
     ) -> DeskRecords[DeskRecord]:
         """Return what other rules would have decided, as ``whatif`` does; several are combined."""
-        from reviewdesk.desk.figures import whatif
-        from reviewdesk.views import whatif as views
-        from reviewdesk.views.json import figures
-
-        variants = whatif.variants_of(
+        variants = variants_of(
             strategy=_many(strategy), trim=_many(trim), rounding=_many(rounding),
             quorum=_many(quorum), supermajority=_many(supermajority), threshold=_many(threshold),
             drop=_many(drop),
         )  # fmt: skip
         with self._use() as (desk, run):
             if verdict is None:
-                table = whatif.what_if(desk, run, variants)
+                table = what_if(desk, run, variants)
                 rows = figures.what_if(table, every=variants is None)
-                document = partial(views.what_if, table)
+                document = partial(whatif_views.what_if, table)
             else:
                 item = desk.item(desk.find(run, verdict), run)
-                found = whatif.what_if_item(item, variants)
+                found = what_if_item(item, variants)
                 rows = figures.what_if_item(item, found, every=variants is None)
-                document = partial(views.policies, item, found)
+                document = partial(whatif_views.policies, item, found)
         made = [DeskRecord("policy", row) for row in rows]
         return DeskRecords.of("policies", made, lambda row: str(row["policy"]), document=document)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run, as ``runs --json`` has it."""
-        from reviewdesk.desk.figures.jurors import run_rows
-
         with self._use() as (desk, _):
-            (found,) = [row for row in run_rows(desk) if row["hash"] == self.hash]
+            (found,) = (row for row in run_rows(desk) if row["hash"] == self.hash)
         return DeskRecord("run", found).to_dict()
 
     def _document(self) -> Document:
-        from reviewdesk.desk.review.runs import run_details
-        from reviewdesk.views import run as views
-
         with self._use() as (desk, run):
-            return views.run(run_details(desk, run))
+            return run_views.run(run_details(desk, run))
 
     def __repr__(self) -> str:
         return f"<run {self.name!r}>"
@@ -583,7 +552,4 @@ def _many(given: Any) -> tuple[Any, ...]:
 
 
 def _event(desk: Desk, made: Event) -> DeskRecord:
-    from reviewdesk.desk.review.runs import after
-    from reviewdesk.views.json.review import event
-
-    return DeskRecord("event", event(*after(desk, made)))
+    return DeskRecord("event", review.event(*after(desk, made)))

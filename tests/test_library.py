@@ -439,7 +439,7 @@ def test_the_library_is_loaded_as_it_is_asked_for() -> None:
     code = """
 import sys, reviewdesk
 assert [name for name in sys.modules if name.startswith("reviewdesk.")] == ["reviewdesk.version"]
-from reviewdesk import DeskRun, Panel, ballot, open
+from reviewdesk import Panel, ballot
 assert "numpy" not in sys.modules
 Panel().decide([ballot("a", score=0.9)])
 heavy = {"httpx", "sqlite3", "pydantic", "yaml", "reviewdesk.store"}

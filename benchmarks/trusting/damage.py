@@ -16,7 +16,7 @@ from reviewdesk.cli.program import run
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.archive import put_together
 from reviewdesk.desk.review import edits
-from reviewdesk.desk.samples import prepare
+from reviewdesk.desk.setup import load_samples
 from reviewdesk.desk.team.claims import claim
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
@@ -96,7 +96,7 @@ def shapes(folder: Path) -> dict[str, bytes]:
 
 def _make_team(path: Path, other: Path) -> None:
     with closing(open_desk(path)) as ann, closing(open_desk(path, "ben")) as ben:
-        prepare(ann)
+        load_samples(ann)
         second = load(ann, numbered(12, report_id="second"))
         found = load(ann, numbered(40))
         for place in range(20):

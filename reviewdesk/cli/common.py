@@ -222,7 +222,7 @@ def open_desk(
     from reviewdesk.desk.core import Desk, existing
 
     named = path or desk_path()
-    reviewer = current_settings().reviewer or None
+    reviewer = current_settings().reviewer
     with closing(Desk.open(named if new else existing(named), reviewer=reviewer)) as desk:
         if not on_screen:
             from reviewdesk.desk.review import unsaved
@@ -237,7 +237,7 @@ def own_desk() -> "Iterator[Desk | None]":
     """Open the user's desk as it is; ``None`` if that would create or migrate it."""
     from reviewdesk.desk.core import glance
 
-    desk = glance(desk_path(), current_settings().reviewer or None)
+    desk = glance(desk_path(), current_settings().reviewer)
     with nullcontext() if desk is None else closing(desk):
         yield desk
 

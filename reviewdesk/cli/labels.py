@@ -40,7 +40,7 @@ from reviewdesk.views.words import DESIGNS, plural
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.labels.rows import ExportedRows, SuiteExport
+    from reviewdesk.desk.labels.rows import ExportedRows
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
 _TOOLS = ("langfuse", "langsmith", "phoenix", "promptfoo", "argilla", "mlflow")
@@ -157,13 +157,13 @@ def export(
     chosen = click.get_current_context().get_parameter_source("kind")
     if tool is not None and chosen is ParameterSource.COMMANDLINE:
         raise UsageError("--for and --format exclude each other", "Leave one of them out.")
-    found: ExportedRows | SuiteExport
+    found: ExportedRows
     if kind == "suite" and tool is None:
         if output is None:
             raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
-        found = files.write_suite(desk, run, output, confidence, force=force)
+        found = suite = files.write_suite(desk, run, output, confidence, force=force)
         end = f"; check them with: reviewdesk gate {output / 'suite.yml'}"
-        rows = found.n
+        rows = suite.n
     else:
         text, found = files.export(desk, run, tool or kind, confidence)
         end = ""

@@ -16,7 +16,7 @@ from reviewdesk.cli.common import (
     say,
 )
 from reviewdesk.cli.terminal import named_keys, opening_line, run_app
-from reviewdesk.desk.core import Desk, existing, open_to_read
+from reviewdesk.desk.core import Access, Desk, existing
 from reviewdesk.desk.review.edits import check_agent
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
@@ -117,7 +117,9 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     opening: Opening | str
     if shared:
         # For reading, with the labels of the person who shares it.
-        desk = open_to_read(desk_path(), settings.reviewer or None, run_name or "")
+        desk = Desk.open(
+            desk_path(), reviewer=settings.reviewer, access=Access.READ, only=run_name or ""
+        )
         opening = Opening(desk, desk.run(), View())
     elif named:
         opening = _opened(settings.reviewer, run_name, settings)
@@ -153,8 +155,7 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
     suggest_label; suggestions are kept beside labels, and no figure counts them.
     """
     try:
-        from reviewdesk.mcp.server import make_server
-        from reviewdesk.mcp.tools import DeskTools
+        from reviewdesk.mcp import DeskTools, make_server
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "mcp":
             raise
@@ -162,12 +163,12 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
         raise UsageError(problem, "Add it with: pip install 'reviewdesk[mcp]'") from error
     check_agent(agent)
     path = desk_path()
-    reviewer = current_settings().reviewer or None
+    reviewer = current_settings().reviewer
 
     def opened(writing: bool) -> Desk:
         if writing:
             return Desk.open(existing(path), reviewer=reviewer)
-        return open_to_read(path, reviewer)
+        return Desk.open(path, reviewer=reviewer, access=Access.READ)
 
     # The person who sets it up reads here that the desk cannot be used, and not in the agent's log.
     opened(False).close()

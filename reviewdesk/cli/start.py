@@ -43,13 +43,13 @@ fish, in ~/.config/fish/config.fish:  reviewdesk completion fish | source
 @options()
 def demo() -> None:
     """Review invented sample runs, on a desk of their own."""
-    from reviewdesk.desk import samples
+    from reviewdesk.desk.setup import load_samples
 
     is_on_screen()
     named = click.get_current_context().meta.get("reviewdesk.desk")
     path = Path(named) if named else default_path().with_name("demo.db")
     with open_desk(path, new=True) as desk:
-        review_run(desk, samples.prepare(desk), {})
+        review_run(desk, load_samples(desk), {})
         say(f"the demo's desk is {desk.path}; your own desk is untouched")
 
 

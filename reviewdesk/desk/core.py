@@ -104,12 +104,13 @@ def default_reviewer() -> str:
 
 
 class Access(Enum):
-    """What a connection may do to the file: ``READ`` needs an existing one that is up to date."""
+    """What a connection may do to the file."""
 
     FULL = auto()
     SHARED = auto()
     """As ``FULL``, without merging the write-ahead log into the file at the end."""
     READ = auto()
+    """Nothing is written to the file nor beside it; it must exist and be up to date."""
 
 
 class Desk:
@@ -158,9 +159,15 @@ class Desk:
 
     @staticmethod
     def open(
-        path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now
+        path: Path | None = None,
+        *,
+        reviewer: str | None = None,
+        clock: Clock = now,
+        access: Access = Access.FULL,
+        only: str | None = None,
     ) -> "Desk":
-        return Desk(path or default_path(), reviewer or default_reviewer(), clock)
+        """Open a desk, by default the user's own, as its default reviewer."""
+        return Desk(path or default_path(), reviewer or default_reviewer(), clock, access, only)
 
     def reader(self) -> "Desk":
         """Open a second connection to the same desk file, for a worker thread."""
@@ -329,16 +336,12 @@ class Desk:
         key: int,
         truth: Truth,
         *,
-        blind: bool | None = None,
-        revealed_at: str | None = None,
-        note: str | None = None,
         tags: Sequence[str] = (),
         view: View | None = None,
-        more: Mapping[str, object] | None = None,
+        **facts: object,
     ) -> Event:
-        """Record an item's truth with ``tags`` and ``more`` facts, on disk when this returns."""
-        detail = {"blind": blind, "revealed_at": revealed_at, "note": note, **(more or {})}
-        given = {name: value for name, value in detail.items() if value is not None}
+        """Record an item's truth with ``tags`` and ``facts``, on disk when this returns."""
+        given = {name: value for name, value in facts.items() if value is not None}
         return _save(self, Edit("label", key, given, truth, tags, view))
 
     def note(self, key: int, text: str) -> Event:
@@ -408,7 +411,7 @@ def verify(
     if found[0]:
         return Verification(False, 0, "", tuple(found[0] + found[1]))
     try:
-        with closing(Desk(path, default_reviewer(), now)) as desk:
+        with closing(Desk.open(path)) as desk:
             return desk.verify(expected, full)
     except DeskError as error:
         # A missing table is reported by name, and here it is why the file cannot be opened.
@@ -417,14 +420,6 @@ def verify(
         return Verification(False, 0, "", (*found[1], str(error)))
 
 
-def open_to_read(path: Path, reviewer: str | None, only: str | None = None) -> Desk:
-    """Open a desk, or one run of it, so that nothing can be written to it, nor beside it."""
-    return Desk(path, reviewer or default_reviewer(), now, Access.READ, only)
-
-
-def glance(path: Path | None, reviewer: str | None) -> Desk | None:
+def glance(path: Path, reviewer: str | None) -> Desk | None:
     """Open a desk for reading; return ``None`` if that would create or migrate the file."""
-    path = path or default_path()
-    if not is_current(path):
-        return None
-    return Desk(path, reviewer or default_reviewer(), now, Access.SHARED)
+    return Desk.open(path, reviewer=reviewer, access=Access.SHARED) if is_current(path) else None

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import LabelRow
 
 
+keep_to_desk = only_desk
+
+
 def formats() -> tuple[str, ...]:
     from reviewdesk.reports import formats as readable
 
@@ -216,11 +219,6 @@ def file_explained(path: Path) -> Iterator[None]:
         raise _taken(path) from error
     except OSError as error:
         raise UsageError(f"{path}: {reason(error)}", "Name another file.") from error
-
-
-def keep_to_desk() -> None:
-    """Let this process write only the desk's own files, because a visitor types its keys."""
-    only_desk()
 
 
 def write(

@@ -1,4 +1,4 @@
-"""Set up a folder from a report in it: a panel file, a suite of gates, and a workflow."""
+"""What a newcomer begins with: the sample runs, and files for a project from one of its reports."""
 
 import json
 import math
@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk
+from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.gates.expect import FEWEST, GateStatus
 from reviewdesk.errors import NotFoundError, ReviewDeskError, UnclearTableError, UsageError
 from reviewdesk.version import REPOSITORY, __version__
@@ -62,6 +64,24 @@ jobs:
           suite: {suite}
           report: {report}
 """
+
+
+def sample_folder() -> Path:
+    """Return the folder of the sample runs: in the installed package, in a clone beside it."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "sample_runs"
+    return inside if inside.is_dir() else package.parent / "sample_runs"
+
+
+def load_samples(desk: Desk) -> "Run":
+    """Load the sample runs, one with labels by ``sample``; return the run to review first."""
+    first, _, labelled = (
+        desk.load(files.source(str(sample_folder() / f"{name}.jsonl"))).run
+        for name in ("support-bot", "support-bot-second-panel", "library-desk")
+    )
+    truths = files.labels(str(sample_folder() / "library-desk-truth.jsonl"))
+    import_labels(desk, labelled, [replace(row, reviewer="sample") for row in truths])
+    return first
 
 
 class FolderSetup(Struct, frozen=True):

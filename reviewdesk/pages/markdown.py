@@ -12,7 +12,6 @@ from reviewdesk.views.document import (
     Flow,
     Paragraph,
     Quote,
-    Section,
     Table,
     Tone,
     Words,
@@ -36,17 +35,13 @@ _BOLD = {Tone.STRONG, Tone.WARN, Tone.FAIL, Tone.BIG_FAIL, Tone.BIG_PASS, Tone.B
 def document_markdown(document: Document, level: int = 3) -> Iterator[str]:
     """Yield the lines of a document; ``level`` is that of its headings."""
     for section in document.every:
-        yield from section_markdown(section, level)
-
-
-def section_markdown(section: Section, level: int = 3) -> Iterator[str]:
-    if section.title:
-        note = f" ({_inline(section.note)})" if plain(section.note) else ""
-        yield f"{'#' * level} {escaped(section.title)}{note}"
-        yield ""
-    for one in section.blocks:
-        if lines := [*_lines(one)]:
-            yield from [*lines, ""]
+        if section.title:
+            note = f" ({_inline(section.note)})" if plain(section.note) else ""
+            yield f"{'#' * level} {escaped(section.title)}{note}"
+            yield ""
+        for one in section.blocks:
+            if lines := [*_lines(one)]:
+                yield from [*lines, ""]
 
 
 def _inline(words: Words, *, bold: bool = True, cell: bool = False) -> str:

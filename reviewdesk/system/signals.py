@@ -3,23 +3,18 @@
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 Handler = Callable[[int, FrameType | None], None]
 
-_NAMES = ("SIGTERM", "SIGHUP", "SIGBREAK")
+ENDING = tuple(
+    signal.Signals[name]
+    for name in ("SIGTERM", "SIGHUP", "SIGBREAK")
+    if name in signal.Signals.__members__
+)
 """Windows has no SIGHUP: a console that is closed, like ctrl+break, sends SIGBREAK."""
-
-
-def ending(known: Iterable[str]) -> tuple[str, ...]:
-    """Return the signals of a system that ask a program to end."""
-    return tuple(name for name in _NAMES if name in set(known))
-
-
-ENDING = tuple(signal.Signals[name] for name in ending(signal.Signals.__members__))
-
 
 _heard: list[int] = []
 

@@ -9,7 +9,7 @@ from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.screens.dialogs import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk, files
-from reviewdesk.desk.core import open_to_read
+from reviewdesk.desk.core import Access
 from reviewdesk.desk.review import unsaved
 from reviewdesk.desk.review.edits import Turn
 from reviewdesk.desk.review.runs import Opening
@@ -48,7 +48,7 @@ async def visiting(
         return Opening(desks[-1], run, View(), "welcome")
 
     if shared:
-        desks.append(open_to_read(path, "ann", run.hash))
+        desks.append(Desk.open(path, reviewer="ann", access=Access.READ, only=run.hash))
     opening = Opening(desks[0], run, View()) if shared else run.name
     clock = Clock()
     app = ReviewApp(opening, Settings(), enter=enter)

@@ -29,4 +29,4 @@ def test_the_import_closure_follows_imports_inside_functions() -> None:
     names = {path.relative_to(size.ROOT).as_posix() for path in size.closure()}
     # The command imports the app in the body of a function.
     assert {"reviewdesk/cli/review.py", "reviewdesk/app/app.py", "reviewdesk/__init__.py"} <= names
-    assert "reviewdesk/mcp/server.py" not in names
+    assert "reviewdesk/mcp.py" not in names

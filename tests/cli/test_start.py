@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import samples
+from reviewdesk.desk.setup import sample_folder
 from tests.cli.conftest import Cli
 from tests.helpers import SAMPLES
 
@@ -47,4 +47,4 @@ def test_the_demo_has_a_desk(cli: Cli, desk_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_samples_are_where_the_demo_looks() -> None:
-    assert samples.folder() == SAMPLES
+    assert sample_folder() == SAMPLES

@@ -103,8 +103,7 @@ async def test_a_suggestion_needs_the_flag_and_is_no_label(path: Path) -> None:
 
 
 async def test_a_fault_is_one_sentence(tmp_path: Path) -> None:
-    from reviewdesk.mcp.server import make_server
-    from reviewdesk.mcp.tools import DeskTools
+    from reviewdesk.mcp import DeskTools, make_server
 
     def broken(_writing: bool) -> Any:
         raise RuntimeError("secret")

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.core import open_to_read
+from reviewdesk.desk.core import Access
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
-from reviewdesk.mcp.tools import LONGEST_TEXT, MOST, DeskTools, part, whole
+from reviewdesk.mcp import LONGEST_TEXT, MOST, DeskTools, part, whole
 from reviewdesk.views.json import figures
 from reviewdesk.views.json.review import queue_row
 from tests.cli.gatekit import CALM, SPLIT, entry, suite
@@ -23,7 +23,7 @@ from tests.helpers import load, numbered, open_desk, report, verdict
 
 def tools_of(path: Path, agent: str = "checker") -> DeskTools:
     def opened(writing: bool) -> Desk:
-        return open_desk(path) if writing else open_to_read(path, "ann")
+        return open_desk(path) if writing else Desk.open(path, reviewer="ann", access=Access.READ)
 
     return DeskTools(opened, path.parent, agent)
 

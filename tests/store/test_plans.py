@@ -67,7 +67,7 @@ def test_the_labels_of_one_item_are_looked_up_and_no_table_is_read(desk: Desk) -
 def test_a_label_is_one_short_transaction(desk: Desk) -> None:
     key, found = desk.find(desk.run(), "v3"), list[str]()
     desk.conn.set_trace_callback(found.append)
-    desk.label(key, Truth.PASS, blind=False, more={"seen": True})
+    desk.label(key, Truth.PASS, blind=False, seen=True)
     desk.conn.set_trace_callback(None)
     # A statement with a trigger is traced twice.
     words = [query.split()[0] for query in dict.fromkeys(found) if not query.startswith("--")]

@@ -14,7 +14,8 @@ from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from reviewdesk.desk import Desk, LoadOptions, samples
+from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.setup import load_samples
 from reviewdesk.domain.records import Truth
 from reviewdesk.reports import Source
 from tests.helpers import POSIX, SAMPLES, events_of
@@ -63,7 +64,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A desk with the sample runs, and the hostile one."""
     path = tmp_path_factory.mktemp("prepared") / "desk.db"
     with closing(Desk.open(path, reviewer="ann")) as desk:
-        samples.prepare(desk)
+        load_samples(desk)
         desk.load(Source.from_path(SAMPLES / "hostile.json"), LoadOptions())
     return path
 

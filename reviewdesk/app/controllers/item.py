@@ -360,7 +360,7 @@ def _copy(core: Core) -> None:
         shape = shapes.verdict(item, reruns)
     text = json.dumps(shape, ensure_ascii=False, indent=2)
     core.request("copy", text)
-    path = edits.keep_copy(text, "copied.json")
+    path = edits.keep_copy(text)
     also = "" if path is None else f"; also in {path}".replace(str(Path.home()), "~", 1)
     core.say(f"copied, {len(text):,} characters of JSON{also}", Tone.NOTE)
 

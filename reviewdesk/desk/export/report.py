@@ -34,15 +34,10 @@ _POLICY = frozenset({"threshold", "quorum", "strategy"})
 
 
 def report(
-    desk: Desk,
-    run: Run,
-    path: Path | None = None,
-    *,
-    as_lines: bool = False,
-    progress: Progress | None = None,
+    desk: Desk, run: Run, path: Path | None = None, *, progress: Progress | None = None
 ) -> Iterator[str]:
     """Yield the pieces of a report that loads as the same run; JSON Lines by its file's name."""
-    as_lines = as_lines or (path is not None and is_lines(path))
+    as_lines = path is not None and is_lines(path)
 
     def lines() -> Iterator[str]:
         for done, (text, made) in enumerate(verdicts.bodies(desk.conn, run), start=1):

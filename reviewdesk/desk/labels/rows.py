@@ -58,24 +58,20 @@ def score_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     return ExportedRows(rows, made.source, made.weighing.design, told)
 
 
-class SuiteExport(Struct, frozen=True):
+class SuiteExport(ExportedRows, frozen=True, kw_only=True):
     """The full rows of a run's labels, with the counts that a suite states for its figures.
 
     The figures use ``n`` of the rows; a new panel may decide the others. ``frame`` is what the
     labels are drawn from, empty for an archive.
     """
 
-    rows: tuple[dict[str, Any], ...]
     n: int
     frame: tuple[PanelContent, ...]
     cells: Cells
     observed: float
     decided: int | None
     """The number of verdicts behind ``observed``; ``None`` if the labels have no weights."""
-    source: str
-    design: Design
-    warnings: tuple[str, ...]
-    question: dict[str, Any] | None = None
+    question: dict[str, Any] | None
 
 
 def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
@@ -112,17 +108,18 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         rows.append(full_row(verdict, label, row) | half)
     totals = figures.run_figures(desk.conn, run.key)
     decided = totals.passed + totals.failed
+    whole = run.whole == run.verdicts
     return SuiteExport(
         tuple(rows),
-        len(kept),
-        frame_of(figures.contents(desk.conn, run.key)) if run.whole == run.verdicts else (),
-        cells,
-        totals.passed / decided,
-        decided if weighted else None,
         made.source,
         made.weighing.design,
         (*_omission_warnings(made, kept), *_blocking(desk, run, made)),
-        asked,
+        n=len(kept),
+        frame=frame_of(figures.contents(desk.conn, run.key)) if whole else (),
+        cells=cells,
+        observed=totals.passed / decided,
+        decided=decided if weighted else None,
+        question=asked,
     )
 
 

@@ -300,16 +300,15 @@ def was_seen(desk: OpenFile, key: int) -> bool:
     return reviewers.was_seen(desk.conn, key, desk.reviewer)
 
 
-def keep_copy(text: str, name: str) -> Path | None:
+def keep_copy(text: str) -> Path | None:
     """Write the text to a private file and return its path; ``None`` in a browser's console."""
     from platformdirs import user_cache_path
 
     if not may_write():
         return None
-    folder = user_cache_path("reviewdesk", appauthor=False)
-    path = folder / name
+    path = user_cache_path("reviewdesk", appauthor=False) / "copied.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path, replace=True, private=True) as file:
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.paint.frame import strip_lines
-from reviewdesk.desk.core import open_to_read
+from reviewdesk.desk.core import Access, Desk
 from reviewdesk.desk.figures.question import answer, asked_keys
 from tests.app.appkit import open_run, report, verdict
 from tests.app.reviewkit import Review
@@ -102,7 +102,7 @@ def test_a_blind_session_is_told_no_interval(review: Review) -> None:
 
 def test_nobody_asks_on_a_desk_that_is_only_read(review: Review, tmp_path: Path) -> None:
     review.desk.close()
-    desk = open_to_read(tmp_path / "d.db", "ben")
+    desk = Desk.open(tmp_path / "d.db", reviewer="ben", access=Access.READ)
     reader = Review(desk, desk.run())
     reader.command("ask accuracy >= 0.7")
     assert "nothing can be saved" in reader.notice or "read" in reader.notice

@@ -36,7 +36,7 @@ def costs(path: Path, labelled: int, *, blind: bool) -> dict[str, tuple[int, int
     tags = ("one", "two")
     import_labels(desk, run, [label_row(row.id, "ann", Truth.PASS, tags) for row in rows])
     for key in keys[labelled - 10 : labelled]:
-        desk.label(key, Truth.FAIL, blind=True, more={"seen": True})
+        desk.label(key, Truth.FAIL, blind=True, seen=True)
     review = Review(desk, run, view=View(order="file", blind=blind))
     review.press("label.pass")
     found = {f"{place} {name}": cost(review, name) for place, name in enumerate(KEYS)}
@@ -73,7 +73,7 @@ def repeat_costs(path: Path, labelled: int) -> list[tuple[int, int]]:
     path.mkdir()
     desk, run = open_run(path / "d.db", report([verdict(i) for i in range(COUNT)]))
     for key in desk.queue(run, "", "file")[:labelled]:
-        desk.label(key, Truth.PASS, blind=True, more={"told": False})
+        desk.label(key, Truth.PASS, blind=True, told=False)
     settings = Settings(repeat=Share(1), feedback=Feedback.NEVER)
     review = Review(desk, run, view=View(order="file", blind=True), settings=settings)
     review.press("label.pass", "label.pass")
@@ -157,7 +157,7 @@ async def key_costs(path: Path, labelled: int, *, blind: bool) -> tuple[list[str
     """Return what a label key in the app takes until the next item shows and its workers end."""
     desk, run = open_run(path, report([verdict(i) for i in range(COUNT)]))
     for key in desk.queue(run, "", "mix" if blind else "draw")[:labelled]:
-        desk.label(key, Truth.FAIL, blind=blind, more={"seen": True})
+        desk.label(key, Truth.FAIL, blind=blind, seen=True)
     statements = list[str]()
     files = set[str]()
     async with staged(desk, run, view=View(blind=blind)) as stage:

@@ -33,7 +33,7 @@ def long_review(
         path / "d.db", report([verdict(i, output=output) for i in range(1, count + 1)])
     )
     for key in desk.queue(run, "", "file")[:given]:
-        desk.label(key, Truth.PASS, blind=True, more={"told": False})
+        desk.label(key, Truth.PASS, blind=True, told=False)
     more = {"view": View(blind=True, order="file"), "settings": ALL, **more}
     yield Review(desk, run, **more)
     desk.close()

@@ -115,14 +115,14 @@ def came_back(path: Path) -> tuple[Desk, Run]:
     """The first item has a label, a note, tags and a mark, and came back after the sixtieth."""
     desk, run = work(path, [*range(1, 101)], Clock())
     first, *others = desk.queue(run, "", "file")[:LABELLED]
-    desk.label(first, Truth.PASS, blind=True, more={"told": False})
+    desk.label(first, Truth.PASS, blind=True, told=False)
     desk.note(first, "a note")
     tag(desk, first, ["tone"])
     mark(desk, first, on=True)
     for key in others[:-1]:
-        desk.label(key, Truth.PASS, blind=True, more={"told": False})
-    again = {"told": False, "again": desk.item(first).item_hash}
-    desk.label(others[-1], Truth.PASS, blind=True, more=again)
+        desk.label(key, Truth.PASS, blind=True, told=False)
+    again = desk.item(first).item_hash
+    desk.label(others[-1], Truth.PASS, blind=True, told=False, again=again)
     return desk, run
 
 

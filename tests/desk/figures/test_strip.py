@@ -101,7 +101,7 @@ def test_labels_of_unseen_responses_wait_for_a_key(desk: Desk, run: Run, strip: 
     import_labels(desk, run, [label_row(name, "bea", Truth.PASS) for name in "bg"])
     agree(strip, desk, run)
     for name in "ace":
-        desk.label(desk.find(run, name), Truth.PASS, more={"seen": True})
+        desk.label(desk.find(run, name), Truth.PASS, seen=True)
         agree(strip, desk, run)
     # f has the content of a.
     assert figures(strip, desk, run).design is Design.CENSUS

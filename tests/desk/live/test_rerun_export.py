@@ -47,16 +47,16 @@ def bodies(data: str) -> list[Any]:
 
 
 def test_report_holds_those_of_the_file_and_then_those_of_the_desk(desk: Desk, run: Run) -> None:
-    made = bodies("".join(report_of(desk, run, as_lines=True)))
+    made = bodies("".join(report_of(desk, run, Path("report.jsonl"))))
     assert made[0]["reruns"] == [FILED, FIRST, SECOND]
     assert "reruns" not in made[1]
 
 
 def test_an_export_of_the_export_is_the_same(desk: Desk, run: Run) -> None:
-    once = "".join(report_of(desk, run, as_lines=False))
+    once = "".join(report_of(desk, run))
     again = load(desk, once.encode(), "out.json")
     assert again.key != run.key
-    assert "".join(report_of(desk, again, as_lines=False)) == once
+    assert "".join(report_of(desk, again)) == once
 
 
 def test_a_page_tells_of_them(desk: Desk, run: Run) -> None:
@@ -75,7 +75,7 @@ def test_an_export_that_is_cancelled_leaves_the_old_file(desk: Desk, tmp_path: P
         return False
 
     with pytest.raises(Cancelled):
-        files.write(desk, target, report_of(desk, found, as_lines=False, progress=stop), force=True)
+        files.write(desk, target, report_of(desk, found, progress=stop), force=True)
     assert told == [(100 / 150, 100)]
     assert target.read_text(encoding="utf-8") == "old"
     assert [path.name for path in tmp_path.glob(".*")] == []

@@ -229,9 +229,9 @@ def test_labels_are_asked_counted_and_read_back(desk: Desk, room: Room) -> None:
     assert "unanimous" not in shown
     # What the columns hold is what each body gives, and the export reads back as the same.
     assert [*differences(desk.conn, run.key, lambda _share, _count: None)] == []
-    once = "".join(report_of(desk, run, as_lines=False))
+    once = "".join(report_of(desk, run))
     again = load(desk, once.encode(), "again.json")
-    assert "".join(report_of(desk, again, as_lines=False)) == once
+    assert "".join(report_of(desk, again)) == once
 
 
 def test_a_word_outside_the_labels_is_lost_and_asked_again(room: Room) -> None:
