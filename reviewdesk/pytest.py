@@ -45,7 +45,6 @@ class Gate:
         that entries name; by default it is the user's own.
         """
         from reviewdesk.desk.files import source
-        from reviewdesk.desk.gates.new_report import compared_with
         from reviewdesk.desk.gates.suite import run_suite
         from reviewdesk.domain.safetext import show
         from reviewdesk.errors import ExitCode, ReviewDeskError
@@ -62,7 +61,9 @@ class Gate:
                     str(self._placed(suite)),
                     lambda: _desk(stack, None if desk is None else self._placed(desk)),
                     report=new,
-                    against=compared_with(parent, first, margin),
+                    against=parent,
+                    baseline=first,
+                    margin=margin,
                 )
             except ReviewDeskError as error:
                 problem = str(error)

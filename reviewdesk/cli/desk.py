@@ -30,6 +30,7 @@ from reviewdesk.desk import access, backups, core, files
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ExitCode, UsageError
+from reviewdesk.views.queue import archived
 from reviewdesk.views.team import chain_name
 from reviewdesk.views.words import plural
 
@@ -184,11 +185,10 @@ def sync(*, where: str, no_runs: bool) -> None:
     and desk has a file of its own there. Files are verified first; one that was changed is refused,
     and the exit code is 1.
     """
-    from reviewdesk.desk.team.sync import SharedFolder
-    from reviewdesk.desk.team.sync import sync as exchange
+    from reviewdesk.desk.team import sync as team
 
     with open_desk(new=True) as desk, ProgressLine(f"syncing with {where}", "files") as bar:
-        found = exchange(desk, SharedFolder(where), bar, with_runs=not no_runs)
+        found = team.sync(desk, team.SharedFolder(where), bar, with_runs=not no_runs)
     if wants_json():
         put_shape(found, "place taken sent head chains runs refused notes")
     else:
@@ -230,7 +230,6 @@ def archive(
     reports, also gzipped. Bad parts are named and skipped.
     """
     from reviewdesk.desk.archive import put_together, workers_at
-    from reviewdesk.views import queue as views
     from reviewdesk.views.json import review as shapes
 
     options = load_options(given)
@@ -246,7 +245,7 @@ def archive(
     if wants_json():
         put_json(shapes.archived(made))
     else:
-        put(section_text(views.archived(made)))
+        put(section_text(archived(made)))
     if made.bad:
         leave(ExitCode.BAD_INPUT)
 

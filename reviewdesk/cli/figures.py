@@ -28,6 +28,7 @@ from reviewdesk.cli.plain import document_text
 from reviewdesk.cli.review import load_options, reading_options
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk
+from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.options import STRATEGIES
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
@@ -140,7 +141,6 @@ def ask(
     panel less JUROR >= 0", or a figure with --width. Ask before you label: the interval then holds
     however often you look. Without QUESTION, shows the answer so far.
     """
-    from reviewdesk.desk.figures import question as questions
     from reviewdesk.views.json.figures import asked
 
     if question and closing:
@@ -271,7 +271,6 @@ def gate(
     are weighted by group, or if every decided verdict has one. Those of a file represent it only if
     it is a full export that also has rows without a flag.
     """
-    from reviewdesk.desk.gates.new_report import compared_with
     from reviewdesk.desk.gates.suite import run_suite, write_junit, write_markdown
     from reviewdesk.views.json import figures
 
@@ -287,7 +286,9 @@ def gate(
             keep=None if wants_json() else 100,
             report=new,
             options=options,
-            against=compared_with(parent, first, margin),
+            against=parent,
+            baseline=first,
+            margin=margin,
         )
     if wants_json():
         put_json(figures.suite(found))

@@ -30,16 +30,18 @@ from reviewdesk.cli.common import (
     wants_json,
 )
 from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.labels import transfer
 from reviewdesk.desk.review.runs import GIVEN, label_named, named_verdict
+from reviewdesk.desk.team.agreement import adjudication, disagreements, team_page
 from reviewdesk.domain.labels.sampling import SOURCES
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ExitCode, UsageError
+from reviewdesk.views.team import team
 from reviewdesk.views.words import DESIGNS, plural
 
 if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
     from reviewdesk.desk.labels.rows import ExportedRows
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
@@ -150,7 +152,7 @@ def labels() -> None:
 @of_run
 @options()
 def export(
-    desk: "Desk", run: Run, *, kind: str, tool: str | None, confidence: str | None,
+    desk: Desk, run: Run, *, kind: str, tool: str | None, confidence: str | None,
     output: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Export a run's labels for a gate, a desk or a tool."""
@@ -220,7 +222,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None) -> None:
 @labels.command("list", epilog="Example: reviewdesk labels list --run support-bot")
 @of_run
 @options("json")
-def list_(desk: "Desk", run: Run) -> None:
+def list_(desk: Desk, run: Run) -> None:
     """List every label of a run."""
     found = transfer.list_labels(desk, run)
     if wants_json():
@@ -237,11 +239,9 @@ def list_(desk: "Desk", run: Run) -> None:
 @labels.command(epilog="Example: reviewdesk labels agreement --run support-bot")
 @of_run
 @options("json")
-def agreement(desk: "Desk", run: Run) -> None:
+def agreement(desk: Desk, run: Run) -> None:
     """Show how far reviewers agree, and where they differ."""
-    from reviewdesk.desk.team.agreement import disagreements, team_page
     from reviewdesk.views.json import review as shapes
-    from reviewdesk.views.team import team
 
     page = team_page(desk, run)
     found = disagreements(desk, run)
@@ -258,8 +258,6 @@ def adjudicate(*, verdict: str, truth: str, note: str | None, run_name: str | No
 
     Their labels stay; the newest adjudication counts.
     """
-    from reviewdesk.desk.team.agreement import adjudication
-
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         report_event(desk, adjudication(desk, key, Truth(truth), note)(desk))

@@ -34,18 +34,22 @@ from reviewdesk.cli.common import (
     wants_json,
 )
 from reviewdesk.cli.plain import document_text, section_text
+from reviewdesk.cli.review import ready
 from reviewdesk.cli.terminal import agreed, can_ask
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.review.items import of_item, unfinished
+from reviewdesk.desk.review.runs import named_verdict
+from reviewdesk.domain.panel.asking import Allowance, BatchSummary, ConsentPlan, Listener
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, RerunSummary
+from reviewdesk.domain.verdict import CanonicalBallot, Generator
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
-from reviewdesk.views.document import Facts, Section
+from reviewdesk.views import panel as views
+from reviewdesk.views.document import Facts, Section, plain
 from reviewdesk.views.words import money
 
 if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
     from reviewdesk.desk.live.judge import Order
     from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
-    from reviewdesk.domain.panel.asking import Allowance, BatchSummary, ConsentPlan
-    from reviewdesk.domain.panel.rerun import RerunSummary
-    from reviewdesk.domain.verdict import CanonicalBallot
 
 
 class _Amount(click.FloatRange):
@@ -63,8 +67,6 @@ class _Amount(click.FloatRange):
 
 def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allowance:
     """Parse a count of ballots, or a share of them if the text has a percent sign or a point."""
-    from reviewdesk.domain.panel.asking import Allowance
-
     is_percent = text.endswith("%")
     is_share = is_percent or "." in text
     try:
@@ -137,13 +139,11 @@ def check(*, path: str, generator: str | None) -> None:
     Shows jurors, families, weights, what the panel tolerates, cost and keys. Sends nothing.
     """
     from reviewdesk.desk.live.panel_new import check_panel
-    from reviewdesk.domain.verdict import Generator
     from reviewdesk.views.json import figures as shapes
-    from reviewdesk.views.panel import panel as composition
 
     current_settings()  # they may name the keys
     found = check_panel(path, generator=Generator(generator) if generator else None)
-    put_result(shapes.check(found), composition(found.panel, found.missing, found.malformed))
+    put_result(shapes.check(found), views.panel(found.panel, found.missing, found.malformed))
 
 
 _NEW = """\b
@@ -173,7 +173,6 @@ def new(
     """
     from reviewdesk.desk.live import panel_new
     from reviewdesk.views.json import figures as shapes
-    from reviewdesk.views.panel import panel as composition
 
     if report and jurors:
         raise UsageError("--from and --juror choose different jurors", "Give one of them.")
@@ -191,7 +190,7 @@ def new(
     if wants_json():
         put_json({**shapes.check(found), "notes": list(draft.notes)})
     else:
-        put(document_text(composition(found.panel, found.missing, found.malformed)))
+        put(document_text(views.panel(found.panel, found.missing, found.malformed)))
         for note in draft.notes:
             put(f"note      {note}")
         put(f"written   {path}")
@@ -199,10 +198,8 @@ def new(
         return
     import asyncio
 
-    from reviewdesk.views.panel import consent
-
     spec = found.panel.spec
-    require_consent(consent(panel_new.probe_plan(spec)), yes=yes)
+    require_consent(views.consent(panel_new.probe_plan(spec)), yes=yes)
     ballots = asyncio.run(panel_new.probe(spec))
     for ballot in ballots:
         cost = ballot.get("cost_usd")
@@ -252,18 +249,15 @@ def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> Non
 
     --max-cost needs a price for each juror, and counts every open call at its worst case.
     """
+    from reviewdesk.desk.live.judge import Order, preview
+
     settings = current_settings()  # they may name the keys
     stdin = sys.stdin.buffer if cases == "-" else None
-    from reviewdesk.desk.live.judge import Order
-
     named = desk_path() if settings.source("desk") == "--desk" else None
     order = Order(cases=cases, report=report or "", desk=named, **given)
     if dry_run:
-        from reviewdesk.desk.live.judge import preview
-        from reviewdesk.views.panel import hosts
-
         plan, sent = preview(order, stdin=stdin)
-        say_section(Section("", (Facts(tuple(hosts(plan.hosts, plan.missing_keys))),)))
+        say_section(Section("", (Facts(tuple(views.hosts(plan.hosts, plan.missing_keys))),)))
         for one in sent:
             click.echo(dump(one))
         return
@@ -274,16 +268,14 @@ def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> Non
 
 def _judge(order: Order, stdin: BinaryIO | None) -> None:
     from reviewdesk.desk.live.judge import CallsPendingError, judge_cases
-    from reviewdesk.domain.panel.asking import Listener
     from reviewdesk.views.json import figures as shapes
-    from reviewdesk.views.panel import consent
 
     if not order.yes:
         check_terminal()
     line = ProgressLine("cases")
 
     def agreed(plan: ConsentPlan) -> bool:
-        return ask_consent(consent(plan), yes=order.yes, note="see it all with --dry-run")
+        return ask_consent(views.consent(plan), yes=order.yes, note="see it all with --dry-run")
 
     try:
         found = judge_cases(order, Listener(agreed, line.live, line.note), stdin=stdin)
@@ -308,7 +300,6 @@ def _judge(order: Order, stdin: BinaryIO | None) -> None:
 
 def _put_plain(found: BatchSummary) -> None:
     from reviewdesk.views.json import figures as shapes
-    from reviewdesk.views.panel import turnout
 
     figures = shapes.figures(found)
     cost = figures.pop("cost_usd")
@@ -325,7 +316,7 @@ def _put_plain(found: BatchSummary) -> None:
     for name, value in figures.items():
         if value:
             put(f"  {said.get(name, name.replace('_', ' '))}: {value}")
-    for text in section_text(Section("", turnout(found.turnouts))).splitlines():
+    for text in section_text(Section("", views.turnout(found.turnouts))).splitlines():
         put(f"  {text}")
 
 
@@ -362,9 +353,7 @@ def rerun(
     juror, and counts all that the re-run has spent. Exits 1 if more ballots fail than
     --max-failed allows.
     """
-    from reviewdesk.desk.live.rerun import RerunOrder, survey
-    from reviewdesk.desk.review.items import unfinished
-    from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
+    from reviewdesk.desk.live import rerun as reruns
 
     if jurors and missing:
         raise UsageError("--juror and --missing ask different jurors", "Give one of them.")
@@ -381,15 +370,15 @@ def rerun(
         )
     if not (given["yes"] or dry_run or give_up):
         check_terminal()
-    order = RerunOrder(wish=wish, source=panel or "", **given)
+    order = reruns.RerunOrder(wish=wish, source=panel or "", **given)
     with open_desk() as desk:
         if give_up:
             _give_up(desk)
             return
         found = (
-            [survey(desk, order, resumes=record) for record in unfinished(desk)]
+            [reruns.survey(desk, order, resumes=record) for record in unfinished(desk)]
             if resume
-            else [_chosen(desk, order, verdicts, filter_, run_name)]
+            else [reruns.survey(desk, _chosen(desk, order, verdicts, filter_, run_name))]
         )
         if not found:
             hint = "Begin one with --filter, or name verdicts."
@@ -404,25 +393,20 @@ def rerun(
 
 def _chosen(
     desk: Desk, order: RerunOrder, names: tuple[str, ...], filter_: str | None, run_name: str | None
-) -> ReadyRerun:
-    from reviewdesk.cli.review import ready
-    from reviewdesk.desk.live.rerun import survey
-    from reviewdesk.desk.review.runs import named_verdict
-
+) -> RerunOrder:
     if filter_ is None:
         keys = [named_verdict(desk, name, run_name)[1] for name in dict.fromkeys(names)]
-        return survey(desk, replace(order, keys=keys))
+        return replace(order, keys=keys)
     run = desk.run(run_name)
     text = ready(desk, run, filter_)
     keys = list(desk.queue(run, text, "file"))
     if not keys:
         raise UsageError(f"{run.name}: no verdict passes the filter", "Try it with queue --filter.")
-    return survey(desk, replace(order, keys=keys, shown=text))
+    return replace(order, keys=keys, shown=text)
 
 
 def _give_up(desk: Desk) -> None:
     from reviewdesk.desk.live.rerun import give_up
-    from reviewdesk.desk.review.items import unfinished
     from reviewdesk.views.verdict import unfinished_text
 
     for one in unfinished(desk):
@@ -435,13 +419,11 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
     import asyncio
 
     from reviewdesk.desk.live.rerun import carry_out
-    from reviewdesk.desk.review.items import of_item
-    from reviewdesk.domain.panel.asking import Listener
-    from reviewdesk.views import verdict as views
+    from reviewdesk.views import verdict
     from reviewdesk.views.json import review as shapes
-    from reviewdesk.views.panel import consent, turnout
 
-    section = consent(ready.plan, views.asked(ready.asked), ready.contracts, ready.order.max_cost)
+    asked = verdict.asked(ready.asked)
+    section = views.consent(ready.plan, asked, ready.contracts, ready.order.max_cost)
     require_consent(section, yes=ready.order.yes)
     many = len(ready.keys) > 1
     line = ProgressLine("verdicts")
@@ -469,19 +451,18 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
         put_json([shapes.rerun(item, made) for item, made in records])
     elif ready.order.shown is None:
         for item, made in records:
-            put(section_text(views.result(item, made)))
+            put(section_text(verdict.result(item, made)))
     else:
         put(found.text)
         for item, made in records:
-            if turned := views.turned(item, made):
+            if turned := verdict.turned(item, made):
                 put(turned)
-    say_section(Section("", turnout(found.turnouts)))
+    say_section(Section("", views.turnout(found.turnouts)))
     if ready.order.max_failed.is_passed(found.turnouts.failed, found.turnouts.ballots):
         leave(ExitCode.FAILED)
 
 
 def plain_ballot(ballot: CanonicalBallot) -> str:
-    from reviewdesk.views.document import plain
     from reviewdesk.views.verdict import answer_text
 
     return f"{ballot['id']}: {plain(answer_text(ballot))}"

@@ -41,18 +41,23 @@ from reviewdesk.cli.common import (
 from reviewdesk.cli.plain import document_text, one_line, section_text
 from reviewdesk.desk import files
 from reviewdesk.desk import options as option_values
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.options import STRATEGIES
 from reviewdesk.desk.review import filters
 from reviewdesk.desk.review.items import with_reruns
+from reviewdesk.desk.review.queue import kept_back
 from reviewdesk.desk.review.runs import Opening, named_verdict, overview
+from reviewdesk.desk.team.claims import double_share, opinions_wanted
 from reviewdesk.domain.query.filter import MIXED, parse_order
 from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow, Run, View
 from reviewdesk.errors import ExitCode, ReviewDeskError, UnclearTableError, UsageError
 from reviewdesk.settings import DEFAULT, Share
 from reviewdesk.system.terminal import is_dumb
+from reviewdesk.views import queue as views
+from reviewdesk.views.run import run_lines
 
 if TYPE_CHECKING:
-    from reviewdesk.desk import Desk, LoadOptions
+    from reviewdesk.desk.loading import LoadOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -130,12 +135,12 @@ def load_options(given: dict[str, Any]) -> "LoadOptions":
     return option_values.load_options(named | {"audit_share": current_settings().audit_share})
 
 
-def _load(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
+def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     with ProgressLine(f"loading {file}") as bar:
         return desk.load(files.source(file, given["max_size"]), load_options(given), bar)
 
 
-def _load_asking(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
+def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     """Load a report; on a terminal ask about a table whose columns are not understood."""
     try:
         return _load(desk, file, given)
@@ -191,8 +196,6 @@ def open_(*, files: tuple[str, ...], run_name: str | None, **given: Any) -> None
 
     Without FILE, continues the run opened last. If stdout is not a terminal, prints the queue.
     """
-    from reviewdesk.views.queue import file_labels
-
     _one_stdin(files)
     names = ("filter", "order", "blind")
     asked = {name: value for name in names if (value := given.pop(name)) is not None}
@@ -204,7 +207,7 @@ def open_(*, files: tuple[str, ...], run_name: str | None, **given: Any) -> None
             for note in (*hints, *made.notes):
                 say(f"{made.run.name}: {note}")
             if made.run.human_labels and not on_screen and not given["import_labels"]:
-                say(f"{made.run.name}: {file_labels(made.run.human_labels)}")
+                say(f"{made.run.name}: {views.file_labels(made.run.human_labels)}")
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
         review_run(desk, run, asked)
 
@@ -217,10 +220,8 @@ def is_on_screen() -> bool:
     return on_screen
 
 
-def review_run(desk: "Desk", run: Run, asked: Mapping[str, Any]) -> None:
+def review_run(desk: Desk, run: Run, asked: Mapping[str, Any]) -> None:
     """Review a run where its reviewer left it, changed as asked for; off a terminal, print it."""
-    from reviewdesk.desk.team.claims import double_share, opinions_wanted
-
     settings = current_settings()
     # Options go before settings, and settings before what was last chosen for the desk.
     double, opinions = (
@@ -245,7 +246,7 @@ def review_run(desk: "Desk", run: Run, asked: Mapping[str, Any]) -> None:
     terminal.run_app(Opening(desk, run, view, notice or ""), settings)
 
 
-def _view(desk: "Desk", run: Run, left: View, asked: Mapping[str, Any]) -> View:
+def _view(desk: Desk, run: Run, left: View, asked: Mapping[str, Any]) -> View:
     """Return the view to start with; what no longer works of the last session is dropped."""
     view = replace(left, **asked)
     try:
@@ -277,7 +278,6 @@ def ingest(*, files: tuple[str, ...], **given: Any) -> None:
 
     Reports that cannot be read are named; the others stay loaded.
     """
-    from reviewdesk.views import queue as views
     from reviewdesk.views.json import review as shapes
 
     _one_stdin(files)
@@ -314,14 +314,12 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
     A map names the columns of items, judges, criteria and texts. Three verdicts are shown as it
     reads them. Correct it in an editor, then open the file with it.
     """
-    from reviewdesk.views.queue import proposed
-
     made = files.proposed_map(file, load_options(given), given["max_size"])
     if output is None:
         put(made.text)
     else:
         files.write(None, output, [made.text], force=force)
-    say_section(proposed(made))
+    say_section(views.proposed(made))
     lead = "open it" if made.verdicts else "correct it, then open it"
     say(f"{lead}: {made.command(None if output is None else str(output))}")
 
@@ -331,7 +329,7 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
 @_order("draw")
 @of_run
 @options("json")
-def queue(desk: "Desk", run: Run, *, filter_: str, order: str) -> None:
+def queue(desk: Desk, run: Run, *, filter_: str, order: str) -> None:
     """List a run's verdicts in queue order.
 
     A filter is made of words such as esc, label:none, score<.6, test~deploy and @saved: a space is
@@ -341,9 +339,6 @@ def queue(desk: "Desk", run: Run, *, filter_: str, order: str) -> None:
     rerun:flipped keeps what its newest re-run decided the other way. Once labels are split, wrong,
     label:pass and label:fail leave the holdout out; label:holdout keeps it.
     """
-    from reviewdesk.desk.review.queue import kept_back as count_kept_back
-    from reviewdesk.views.queue import kept_back
-
     view = View(filter=ready(desk, run, filter_, order), order=order)
     if wants_json():
         from reviewdesk.views.json import review as shapes
@@ -352,26 +347,24 @@ def queue(desk: "Desk", run: Run, *, filter_: str, order: str) -> None:
         put_json_list(shapes.queue_row(run, row) for row in rows)
     else:
         _print_queue(desk, run, view)
-    if told := kept_back(count_kept_back(desk, run, view.filter)):
+    if told := views.kept_back(kept_back(desk, run, view.filter)):
         say(told)
 
 
-def ready(desk: "Desk", run: Run, text: str, order: str = "draw") -> str:
+def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
     """Return a filter and check an order, as `reviewdesk.desk.review.filters.ready` does."""
     with ProgressLine(f"indexing {run.name}") as bar:
         return filters.ready(desk, run, text, order, bar)
 
 
-def _print_queue(desk: "Desk", run: Run, view: View) -> None:
-    from reviewdesk.views.queue import queue_head, queue_row
-
+def _print_queue(desk: Desk, run: Run, view: View) -> None:
     order = MIXED if view.blind and view.order == "draw" else view.order
-    put(one_line(queue_head(blind=view.blind)))
+    put(one_line(views.queue_head(blind=view.blind)))
     for row in _rows(desk, desk.queue(run, view.filter, order)):
-        put(one_line(queue_row(row, blind=view.blind)))
+        put(one_line(views.queue_row(row, blind=view.blind)))
 
 
-def _rows(desk: "Desk", keys: Sequence[int]) -> Iterator[QueueRow]:
+def _rows(desk: Desk, keys: Sequence[int]) -> Iterator[QueueRow]:
     """Read the rows of the queue a few hundred at a time."""
     for start in range(0, len(keys), 500):
         yield from desk.rows(keys[start : start + 500])
@@ -382,13 +375,13 @@ def _rows(desk: "Desk", keys: Sequence[int]) -> Iterator[QueueRow]:
 @options("run", "json")
 def show(*, verdict: str, run_name: str | None) -> None:
     """Show everything about VERDICT, an id or RUN:ID."""
-    from reviewdesk.views import verdict as views
+    from reviewdesk.views import verdict as document
     from reviewdesk.views.json import review as shapes
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         item, history = with_reruns(desk, key)
-    put_result(shapes.verdict(item, history.reruns), views.verdict(item, history))
+    put_result(shapes.verdict(item, history.reruns), document.verdict(item, history))
 
 
 @click.group(invoke_without_command=True, epilog="Example: reviewdesk runs --json")
@@ -399,7 +392,6 @@ def runs(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reviewdesk.desk.figures.jurors import over_runs, run_rows
-    from reviewdesk.views.run import run_lines
 
     with open_desk() as desk:
         if wants_json():

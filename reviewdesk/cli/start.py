@@ -24,8 +24,10 @@ from reviewdesk.cli.common import (
 from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import is_on_screen, review_run
 from reviewdesk.cli.terminal import can_ask
+from reviewdesk.desk import setup
 from reviewdesk.desk.core import default_path
 from reviewdesk.errors import UsageError
+from reviewdesk.views import glossary
 
 _MOST_NAMED = 3
 _MOST_OFFERED = 9
@@ -43,20 +45,16 @@ fish, in ~/.config/fish/config.fish:  reviewdesk completion fish | source
 @options()
 def demo() -> None:
     """Review invented sample runs, on a desk of their own."""
-    from reviewdesk.desk.setup import load_samples
-
     is_on_screen()
     named = click.get_current_context().meta.get("reviewdesk.desk")
     path = Path(named) if named else default_path().with_name("demo.db")
     with open_desk(path, new=True) as desk:
-        review_run(desk, load_samples(desk), {})
+        review_run(desk, setup.load_samples(desk), {})
         say(f"the demo's desk is {desk.path}; your own desk is untouched")
 
 
 def put_next_steps() -> None:
     """Print what the program is and what to do next: by the desk, or by the reports here."""
-    from reviewdesk.desk.setup import reports
-
     steps: list[tuple[str, str]] = []
     with own_desk() as desk:
         if desk is not None and desk.runs():
@@ -70,9 +68,9 @@ def put_next_steps() -> None:
                 steps.append(("reviewdesk calibrate", what))
     steps += [
         (f"reviewdesk open {shlex.quote(name)}", "reviews a report in this folder")
-        for name in islice(reports(Path()), _MOST_NAMED)
+        for name in islice(setup.reports(Path()), _MOST_NAMED)
     ]
-    tables = islice(reports(Path(), unclear=True), 0 if steps else _MOST_NAMED)
+    tables = islice(setup.reports(Path(), unclear=True), 0 if steps else _MOST_NAMED)
     steps += [
         (f"reviewdesk open {shlex.quote(name)}", "asks what this table contains") for name in tables
     ]
@@ -110,8 +108,6 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
     With 30 labels, the gates are those of `labels export --format suite`, with limits that hold
     today; with fewer, one on how far the jurors agree.
     """
-    from reviewdesk.desk import setup
-
     here = Path()
     setup.check_free(here)
     asking = not yes and None in {report, floor, ci}
@@ -171,11 +167,10 @@ def completion(*, shell: str) -> None:
 def _words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the next word of each entry that begins with the words before it."""
     from reviewdesk.domain.stats.methods import FIGURES
-    from reviewdesk.views.glossary import TERMS
 
     typed = [word.casefold() for word in ctx.params.get("words") or ()]
     start = incomplete.casefold()
-    names = (*(term.word for term in TERMS), *(one.figure for one in FIGURES))
+    names = (*(term.word for term in glossary.TERMS), *(one.figure for one in FIGURES))
     entries = [name.split() for name in names if name.replace(" ", "").isalnum()]
     found = {
         entry[len(typed)]: None
@@ -193,8 +188,6 @@ def explain(*, words: tuple[str, ...]) -> None:
 
     Without WORD, all are listed.
     """
-    from reviewdesk.views import glossary
-
     terms = [glossary.find(" ".join(words))] if words else glossary.TERMS
     if wants_json():
         put_json([glossary.shape(one) for one in terms])

@@ -109,24 +109,15 @@ class PartSummary(Struct, frozen=True):
     """The scores as they are packed, ``seated`` of each verdict."""
 
 
-def part_stats(address: str, reading: Reading | None = None) -> Stats:
-    """Return the sufficient statistics of a part; raise ReportError if it cannot be read."""
-    return _summary(reading or Reading(), address).stats
-
-
 def summary(reading: Reading, address: str) -> PartSummary | Lost:
     try:
-        return _summary(reading, address)
+        with opened(address, reading) as source, garbage_waits():
+            if not reading.options.skip_bad:
+                with suppress(ReportError):  # it may come from not scanning the part first
+                    return _read(source, reading, streamed=True)
+            return _read(source, reading, streamed=False)
     except ReviewDeskError as error:
         return Lost(str(error))
-
-
-def _summary(reading: Reading, address: str) -> PartSummary:
-    with opened(address, reading) as source, garbage_waits():
-        if not reading.options.skip_bad:
-            with suppress(ReportError):  # it may come from not scanning the part first
-                return _read(source, reading, streamed=True)
-        return _read(source, reading, streamed=False)
 
 
 def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdicts | Lost:

@@ -41,30 +41,6 @@ _WRONG = {"pass": Decision.FAIL, "fail": Decision.PASS}
 OpenDesk = Callable[[], Desk]
 
 
-class Against(Struct, frozen=True):
-    """The reports of older panels; the first is ``baseline``, else the panel that was labelled."""
-
-    parent: Source
-    margin: float
-    baseline: Source | None = None
-
-
-def compared_with(
-    parent: Source | None, baseline: Source | None, margin: float | None
-) -> Against | None:
-    """Return what a new panel is compared with, by a margin from 0 to 1; ``None`` if nothing."""
-    if parent is None and baseline is None and margin is None:
-        return None
-    if parent is None:
-        raise UsageError("a margin or a baseline without a parent", "Add --against FILE.")
-    if margin is None or not 0 < margin < 1:
-        raise UsageError(
-            "--against needs a margin, the accuracy that the new panel may lose",
-            "Add one above 0 and below 1, such as --margin 0.02.",
-        )
-    return Against(parent, margin, baseline)
-
-
 class OlderPanel(Struct, frozen=True):
     """A panel that a new one is compared with; ``contents`` is ``None`` for that of the suite."""
 
@@ -97,13 +73,34 @@ def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterato
         yield NewReport(desk, desk.load(source, options).run, source.shown_name)
 
 
-def older_panels(against: Against, options: LoadOptions | None) -> Iterator[OlderPanel]:
-    for role, source in (("parent", against.parent), ("baseline", against.baseline)):
+def older_panels(
+    report: Source | None,
+    options: LoadOptions | None,
+    parent: Source | None,
+    baseline: Source | None,
+    margin: float | None,
+) -> Iterator[OlderPanel]:
+    """Yield what a report's panel is compared with; without a ``baseline``, the labelled panel."""
+    if parent is None:
+        if baseline is not None or margin is not None:
+            raise UsageError("a margin or a baseline without a parent", "Add --against FILE.")
+        return
+    if margin is None or not 0 < margin < 1:
+        raise UsageError(
+            "--against needs a margin, the accuracy that the new panel may lose",
+            "Add one above 0 and below 1, such as --margin 0.02.",
+        )
+    if report is None:
+        raise UsageError("--against needs the report of the new panel", "Add --report FILE.")
+    if report.stamp and report.stamp == parent.stamp:
+        problem = f"{report.shown_name}: is compared with itself, which cannot fail"
+        raise UsageError(problem, "Name the report of the panel before with --against.")
+    for role, source in (("parent", parent), ("baseline", baseline)):
         if source is None:
-            yield OlderPanel(role, "the panel that was labelled", against.margin, None)
+            yield OlderPanel(role, "the panel that was labelled", margin, None)
             continue
         with loaded_report(source, options) as found:
-            yield OlderPanel(role, found.name, against.margin, found.contents)
+            yield OlderPanel(role, found.name, margin, found.contents)
 
 
 def finding(labels: SuiteLabels, new: list[PanelContent], older: OlderPanel) -> Finding:

@@ -9,13 +9,7 @@ from xml.etree import ElementTree as ET
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import file_explained, named, write
 from reviewdesk.desk.gates.calibration_entry import entry_result
-from reviewdesk.desk.gates.new_report import (
-    Against,
-    NewReport,
-    OpenDesk,
-    loaded_report,
-    older_panels,
-)
+from reviewdesk.desk.gates.new_report import NewReport, OpenDesk, loaded_report, older_panels
 from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.gates.expect import (
     EntryKind,
@@ -150,31 +144,28 @@ def run_suite(
     keep: int | None = None,
     report: Source | None = None,
     options: LoadOptions | None = None,
-    against: Against | None = None,
+    against: Source | None = None,
+    baseline: Source | None = None,
+    margin: float | None = None,
 ) -> SuiteResult:
     """Check everything that a suite names against its expectations.
 
     Each entry keeps its first ``keep`` findings of each status; one that cannot be checked gets an
     ``error``. A ``report`` is checked in place of what the suite was written about, and its panel
-    compared with those of ``against``.
+    may lose a ``margin`` to that of ``against``, and to that of ``baseline`` or the labelled one.
     """
     suite = read_suite(path)
     folder = Path(path).parent
+    older = tuple(older_panels(report, options, against, baseline, margin))
+    if older and all(isinstance(gate, JuryGate) for gate in suite.entries):
+        raise UsageError(
+            f"{suite.file}: no calibration entry, by whose labels two panels are compared",
+            "Write one: reviewdesk labels export --format suite -o FOLDER.",
+        )
     with nullcontext() if report is None else loaded_report(report, options) as new:
         name = None if new is None else new.name
-        if against is not None:
-            if new is None:
-                problem = "--against needs the report of the new panel"
-                raise UsageError(problem, "Add --report FILE.")
-            if report is not None and report.stamp and report.stamp == against.parent.stamp:
-                problem = f"{report.shown_name}: is compared with itself, which cannot fail"
-                raise UsageError(problem, "Name the report of the panel before with --against.")
-            if all(isinstance(gate, JuryGate) for gate in suite.entries):
-                raise UsageError(
-                    f"{suite.file}: no calibration entry, by whose labels two panels are compared",
-                    "Write one: reviewdesk labels export --format suite -o FOLDER.",
-                )
-            new.older = tuple(older_panels(against, options))
+        if new is not None:
+            new.older = older
         juries = {
             at: JuryEntry(
                 suite.file,

@@ -16,7 +16,7 @@ from krippendorff import alpha as oracle
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from reviewdesk.desk.archive import part_stats
+from reviewdesk.desk.archive import PartSummary, Reading, summary
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.labels.draw import id_rows, repeated
 from reviewdesk.domain.run.columns import score_units, vote_units
@@ -36,6 +36,12 @@ from tests.domain.bodies import packed, panel, read
 from tests.domain.run.test_packing import assessed
 
 BODIES = verdicts(90)
+
+
+def part_stats(address: str) -> Stats:
+    found = summary(Reading(), address)
+    assert isinstance(found, PartSummary)
+    return found.stats
 
 
 def flat(value: Any) -> list[Any]:
