@@ -22,7 +22,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.reports import read
 from reviewdesk.reports.bytes.source import Source
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from trusting.console import Console, start
 from trusting.rows import is_whole, report
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from tests.app.terminal.test_input import MALFORMED
 

@@ -267,7 +267,7 @@ async def session(
 ) -> AsyncIterator[Pilot[None]]:  # fmt: skip
     """Open a desk in a folder of its own, label the first items of the draw, start the app."""
     from reviewdesk.app.app import ReviewApp
-    from reviewdesk.desk import Desk
+    from reviewdesk.desk.core import Desk
     from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import Truth, View
     from reviewdesk.reports.bytes.source import Source

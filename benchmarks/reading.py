@@ -19,7 +19,7 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import Panes
 from reviewdesk.app.keys.actions import checked
 from reviewdesk.app.paint.item import painted_item
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.reports.bytes.source import Source

@@ -21,7 +21,7 @@ from time import perf_counter
 
 from msgspec.structs import asdict, replace
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.labels.draw import draw

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.query.words import BALLOTS, CHOICES, NUMBERS, ORDERS, STATES, UNANIMOUS
 
 FILTERS = (

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import settings
 
-from reviewdesk.desk import Desk, core
+from reviewdesk.desk import core
+from reviewdesk.desk.core import Desk
 from reviewdesk.store import connect
 from reviewdesk.store.schema import migrate
 from tests.helpers import open_desk

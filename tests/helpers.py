@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.summary import make_rows

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder, carry_out, survey
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.asking import Listener, LiveProgress

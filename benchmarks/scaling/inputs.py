@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import variance
 from typing import Any
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.reports.bytes.source import Source
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from unittest import mock
 
 from reviewdesk.cli.program import run
-from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.archive import put_together
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.desk.review import edits
 from reviewdesk.desk.setup import load_samples
 from reviewdesk.desk.team.claims import claim

@@ -16,7 +16,7 @@ from trusting.rows import FaultRow, command, environment, is_whole, labels, load
 
 LABELLER = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 desk = Desk.open()
 run = desk.run()

@@ -15,7 +15,7 @@ from pathlib import Path
 from scaling import table
 from scaling.measure import ROOT
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.errors import ReviewDeskError
 from tests.helpers import numbered
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, cast
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from trusting.console import start
 from trusting.rows import FaultRow, environment, is_whole, labels, loaded
@@ -23,7 +23,7 @@ ANSWER = 0.05
 
 WRITER = """
 import sys, time
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 desk = Desk.open()
 keys = list(desk.queue(desk.run()))

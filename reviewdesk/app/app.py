@@ -34,8 +34,7 @@ from reviewdesk.app.paint.inks import (
 )
 from reviewdesk.app.screens.review import DeskScreen, ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesDriver, Shown
-from reviewdesk.desk import Desk
-from reviewdesk.desk.core import found_damage
+from reviewdesk.desk.core import Desk, found_damage
 from reviewdesk.desk.files import keep_to_desk
 from reviewdesk.desk.review.edits import hurry
 from reviewdesk.desk.review.runs import Opening

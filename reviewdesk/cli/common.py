@@ -19,7 +19,7 @@ from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.errors import ExitCode, ReportError, ReviewDeskError
 
 if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
+    from reviewdesk.desk.core import Desk
     from reviewdesk.domain.panel.asking import LiveProgress
     from reviewdesk.domain.records import Event, Run
     from reviewdesk.settings import Settings

@@ -24,7 +24,7 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import Panes, Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.settings import Settings, load_settings

@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.desk.core import now
+from reviewdesk.desk.core import Desk, now
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.reports.bytes.source import Source
 

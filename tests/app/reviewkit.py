@@ -19,7 +19,7 @@ from reviewdesk.app.controllers.state import (
     Session,
 )
 from reviewdesk.app.keys.actions import ACTIONS, checked
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError
 from reviewdesk.settings import Settings

@@ -8,8 +8,8 @@ from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.screens.dialogs import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.desk import Desk, files
-from reviewdesk.desk.core import Access
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Access, Desk
 from reviewdesk.desk.review import unsaved
 from reviewdesk.desk.review.edits import Turn
 from reviewdesk.desk.review.runs import Opening

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.cli import run
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from tests.cli.gatekit import CALM, LONE, SPLIT, Gate, Write, suite
 from tests.helpers import report, verdict

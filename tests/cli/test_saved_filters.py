@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import View
 from tests.cli.conftest import Cli

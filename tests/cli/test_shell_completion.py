@@ -9,7 +9,7 @@ from click.shell_completion import ShellComplete
 
 from reviewdesk.cli import cli as group
 from reviewdesk.cli.common import VARIABLE, answer
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import report, verdict

@@ -20,7 +20,7 @@ _APP = """
 import asyncio, json, sys
 from pathlib import Path
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Truth, View
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import BACKUP
-from reviewdesk.desk import Desk, backups
+from reviewdesk.desk import backups
 from reviewdesk.desk.access import info
 from reviewdesk.desk.backups import after_labels, restore
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, DeskError, UsageError
 from reviewdesk.settings import Settings
@@ -22,7 +23,7 @@ from tests.helpers import START, Clock, contents, load, mostly_slow, numbered, o
 
 HOLD = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 desk = Desk.open()
 desk.runs()
 print("ready", flush=True)

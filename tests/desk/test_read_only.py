@@ -13,8 +13,9 @@ from pkgutil import walk_packages
 import pytest
 
 from reviewdesk.cli import run
-from reviewdesk.desk import Desk, backups
+from reviewdesk.desk import backups
 from reviewdesk.desk.access import info
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
 from tests.app.reviewkit import Review

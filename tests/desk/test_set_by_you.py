@@ -3,7 +3,8 @@
 import json
 
 from reviewdesk.cli.plain import document_text
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports.bytes.source import Source

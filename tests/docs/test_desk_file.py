@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth

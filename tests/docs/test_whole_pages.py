@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.controllers.state import PageForm
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Truth
 from reviewdesk.live.records import Request, Response

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.desk import Desk
-from reviewdesk.desk.core import Access
+from reviewdesk.desk.core import Access, Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
 from reviewdesk.mcp import LONGEST_TEXT, MOST, DeskTools, part, whole

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export import report as export
 from reviewdesk.desk.export.report import html as html_pieces
 from reviewdesk.desk.figures.calibration import calibration_page

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Source, dialects, formats, read
 from tests.helpers import report, verdict

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.filters import index
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.query.filter import DEEPEST, MOST, FilterError, parse_filter

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
 from reviewdesk.desk.access import info
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export import report
 from reviewdesk.desk.export import report as export
 from reviewdesk.desk.figures import calibration, jurors, whatif

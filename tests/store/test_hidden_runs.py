@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, LoadOptions, loading
+from reviewdesk.desk import loading
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run import window
 from reviewdesk.errors import Cancelled, DeskError
@@ -174,7 +176,7 @@ def test_the_log_of_a_load_is_folded_in(tmp_path: Path, monkeypatch: pytest.Monk
 KILL = """
 import os, sys
 from pathlib import Path
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.run import window
 from tests.helpers import numbered, source
 

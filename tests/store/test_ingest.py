@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, ReportError, UsageError
 from reviewdesk.reports import read

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
-from reviewdesk.desk.core import verify
+from reviewdesk.desk.core import Desk, verify
 from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.errors import UsageError
 from reviewdesk.store.events import rebuild

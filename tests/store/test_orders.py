@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.store import schema
 from reviewdesk.store.load import ingest
 from tests.helpers import load, numbered, open_desk, report, traced, verdict

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from tests.helpers import load, mark, numbered, tag, traced
 

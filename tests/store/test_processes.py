@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.edits import hurry
 from reviewdesk.domain.records import Truth
@@ -23,7 +23,7 @@ EACH = 25
 
 LABEL = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 desk = Desk.open()
 run = desk.run()
@@ -37,7 +37,7 @@ desk.close()
 
 CREATE = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from tests.helpers import numbered, source
 print("ready", flush=True)
 sys.stdin.readline()
@@ -48,7 +48,7 @@ desk.close()
 
 TURN = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 desk = Desk.open()
 print("ready", flush=True)
 sys.stdin.readline()
@@ -162,7 +162,8 @@ def test_a_label_that_was_acknowledged_survives_a_kill(path: Path, after: int) -
 
 LOAD_AND_HANG = """
 import sys
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from tests.helpers import numbered, source
 desk = Desk.open()
 def progress(share, count):
@@ -202,7 +203,7 @@ def test_a_writer_that_waits_in_vain_says_so(path: Path) -> None:
 
 WAIT = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import hurry
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import BusyError
@@ -244,7 +245,7 @@ def test_a_writer_that_waits_is_served_before_those_that_come(
 
 BESIDE = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.records import Truth
 desk = Desk.open()

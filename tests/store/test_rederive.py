@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
 from reviewdesk.desk.access import info
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import items
 from reviewdesk.domain.labels.chain import STANDING
 from reviewdesk.domain.records import Design, Truth

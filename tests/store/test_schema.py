@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.runs import overview, tallies
 from reviewdesk.domain.query.filter import Vocabulary, complete, parse_filter
 from reviewdesk.domain.records import Truth

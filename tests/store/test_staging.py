@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store.load import ingest

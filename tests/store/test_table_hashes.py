@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk
 from reviewdesk.desk.backups import repair_desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits, filters
 from reviewdesk.domain.records import Truth, View
 from tests.helpers import Clock, load, mostly_slow, numbered, open_desk

@@ -10,8 +10,7 @@ from threading import Timer
 
 import pytest
 
-from reviewdesk.desk import Desk
-from reviewdesk.desk.core import verify
+from reviewdesk.desk.core import Desk, verify
 from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.domain.run.digest import RULES

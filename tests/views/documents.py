@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export.report import run_overview
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.calibration import segments as segments_of

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from reviewdesk.app.paint.document import document_lines, section_lines
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.cli.plain import document_text, section_text
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.records import Metrics, TagCount, Truth

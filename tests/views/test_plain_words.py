@@ -14,7 +14,9 @@ from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.item import jury_lines, painted_item
 from reviewdesk.app.widgets.queue_list import legend
 from reviewdesk.cli import cli
-from reviewdesk.desk import Desk, LoadOptions, files
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.assessment.result import SHORT, Flag, FlagNote
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Run

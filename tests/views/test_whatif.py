@@ -6,7 +6,7 @@ from typing import Any
 
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.cli.plain import document_text, section_text
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Rounding

@@ -34,7 +34,8 @@ from reviewdesk.app.controllers.state import (
     question_form,
 )
 from reviewdesk.app.keys.actions import Keymap
-from reviewdesk.desk import Desk, backups
+from reviewdesk.desk import backups
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip, Strip
 from reviewdesk.desk.improve.split import known_halves

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import RESPONSES, Place, Session
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import repeats
 from reviewdesk.desk.review.repeats import RepeatedItem, WorkLog
 from reviewdesk.domain.query.filter import parse_filter

@@ -21,7 +21,7 @@ from reviewdesk.app.controllers.state import (
     one_page,
 )
 from reviewdesk.app.keys.commands import panel_files
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.candidates import PreparedTry
 from reviewdesk.desk.improve.split import make_split, split_labels

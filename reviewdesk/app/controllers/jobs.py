@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import PageForm, question_form
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import Edit, Turn, hurry, same_items, with_key, write_at
 from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import Item, QueueRow

@@ -24,7 +24,7 @@ from reviewdesk.app.controllers.state import (
     one_page,
     question_form,
 )
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits, repeats
 from reviewdesk.desk.review.edits import Edit, closing, may_close
 from reviewdesk.desk.team import agreement

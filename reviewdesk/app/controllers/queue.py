@@ -14,7 +14,7 @@ from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.jobs import QUEUE, Report, Write
 from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_order, uses_hidden
 from reviewdesk.app.keys.commands import argument_completers
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters, queue, unsaved
 from reviewdesk.domain.query.filter import (
     HELP,

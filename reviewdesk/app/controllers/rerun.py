@@ -18,7 +18,7 @@ from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING, RERUN
 from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm, PromptForm
 from reviewdesk.app.keys.commands import panel_files
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, carry_out
 from reviewdesk.desk.review.items import UnfinishedRerun

@@ -30,7 +30,8 @@ from reviewdesk.app.keys.commands import (
     matching,
     parse_command,
 )
-from reviewdesk.desk import Desk, files
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.assessment.result import SHORT
@@ -320,7 +321,7 @@ def _export(core: Core, argument: str) -> None:
 
 def _load(core: Core, path: str) -> None:
     """Load a report in the background; then review its run, unless a dialog is open."""
-    from reviewdesk.desk import LoadOptions
+    from reviewdesk.desk.loading import LoadOptions
 
     options = LoadOptions(audit_share=core.settings.audit_share)
 

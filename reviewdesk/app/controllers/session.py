@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.exposure import Exposure, Repeats
 from reviewdesk.app.controllers.jobs import CLAIMS, Job, Outbox, Report, Runner
 from reviewdesk.app.controllers.state import Criterion, SearchHits, Session, effective_order
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.question import asked_keys
 from reviewdesk.desk.review import edits, items
 from reviewdesk.desk.review.edits import Edit, hurry

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import Completer, Session
 from reviewdesk.app.keys.actions import THEMES, Action
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import Completion, Option, Vocabulary, complete, complete_order
 from reviewdesk.errors import UsageError

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Run
 from reviewdesk.reports.bytes.source import Source
 from tests.app.builders import report, verdict

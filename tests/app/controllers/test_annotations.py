@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.state import PromptForm, ReasonsLine
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits, filters
 from reviewdesk.desk.team.sync import merge
 from reviewdesk.domain.records import Item, Truth, View

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import suggest
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings

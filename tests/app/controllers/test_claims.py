@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import CLAIMS
 from reviewdesk.app.paint.frame import strip_lines
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team import claims
 from reviewdesk.domain.records import Truth, View
 from tests.app.appkit import SMALL, open_run, report, showing, verdict

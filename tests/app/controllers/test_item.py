@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.state import DialogPage
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.views.document import Document, Paragraph, plain

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reviewdesk.app.controllers.jobs import SAVING
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import hurry
 from reviewdesk.desk.team.agreement import team_page
 from reviewdesk.domain.labels.team import is_double
@@ -134,7 +134,7 @@ def test_three_at_once_share_the_items(tmp_path: Path) -> None:
 
 WORK = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from tests.app.controllers.test_many_reviewers import Worker, labels_of
 each, double, wanted = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
 desk = Desk.open()

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers import core
 from reviewdesk.app.controllers.jobs import QUEUE
 from reviewdesk.app.controllers.queue import mode_notice
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View

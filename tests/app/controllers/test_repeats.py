@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import Place, PromptForm
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.repeats import WorkLog

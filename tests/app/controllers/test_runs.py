@@ -9,7 +9,8 @@ import pytest
 
 from reviewdesk.app.controllers.pages import RunsController
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Feedback, Settings

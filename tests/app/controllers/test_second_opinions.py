@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.cli.plain import document_text
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.filters import vocabulary
 from reviewdesk.desk.review.runs import overview
 from reviewdesk.desk.team.agreement import disagreements, team_page

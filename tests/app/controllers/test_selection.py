@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers import labels as selection
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import unsaved
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError

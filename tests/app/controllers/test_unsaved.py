@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.controllers.state import PromptForm
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits, unsaved
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError

@@ -11,7 +11,7 @@ from reviewdesk.app.controllers.exposure import ItemLayout
 from reviewdesk.app.controllers.state import Notice
 from reviewdesk.app.keys.actions import ACTIONS as KNOWN
 from reviewdesk.app.keys.actions import GIVES_LABEL
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.items import item as read_item
 from reviewdesk.domain.records import Item, View
 from reviewdesk.reports.bytes.source import Source

@@ -13,7 +13,7 @@ from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import section_lines, strip_plot
 from reviewdesk.app.paint.frame import header_line, title_line
 from reviewdesk.app.widgets.queue_list import queue_line
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.assessment.result import Breach, Flag, FlagNote, Mismatch, Seat, State
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision, Status

@@ -12,7 +12,8 @@ from reviewdesk.app.paint.document import words_line
 from reviewdesk.app.paint.frame import criteria_lines
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.app.widgets.queue_list import queue_line
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Item, QueueRow, Truth
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.mapping.conversation import conversation

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings, Share

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from reviewdesk.app.paint.inks import DEFAULTS
 from reviewdesk.app.screens.dialogs import PromptField
 from reviewdesk.app.widgets.queue_list import PAGE, QueueList
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.query.filter import HELP

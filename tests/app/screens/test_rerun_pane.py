@@ -11,7 +11,7 @@ from textual.widgets import Input
 from reviewdesk.app.controllers.jobs import Job, Jobs
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.widgets.lines import Pane
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.items import of_item
 from reviewdesk.domain.panel.asking import LiveProgress, ModelPause
 from reviewdesk.domain.panel.rerun import (

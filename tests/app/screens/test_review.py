@@ -8,7 +8,7 @@ from textual.widgets import Input, TextArea, Tooltip
 from reviewdesk.app.paint.styled import block, inline
 from reviewdesk.app.screens.dialogs import NoteDialog, PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Run, Truth, View
 from tests.app.appkit import SMALL, WIDE, open_run, report, showing, staged, verdict
 

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from reviewdesk.app.keys.actions import THEMES
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, Stage, open_run, report, showing, staged, verdict
 from tests.helpers import ROOT

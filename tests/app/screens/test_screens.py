@@ -13,7 +13,7 @@ from reviewdesk.app.controllers.pages import PAGES, CalibrationController
 from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.screens.pages import CalibrationScreen, RunsScreen
 from reviewdesk.app.widgets.lines import Pane
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Run, Truth
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, showing, staged, verdict
 from tests.helpers import unmeasure

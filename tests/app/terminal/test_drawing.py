@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.paint.styled import SINGLE
 from reviewdesk.app.terminal.changes import ChangesDriver, Shown
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source

@@ -11,7 +11,7 @@ from textual.app import App
 
 from reviewdesk.app.app import WorkerRunner
 from reviewdesk.app.controllers.jobs import Job, Report
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.rerun import Rerun
 from reviewdesk.domain.records import Item, View

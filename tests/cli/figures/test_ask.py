@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.question import answer, asked_keys
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.store.connect import writing

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import SHARED, mostly_slow, numbered, report, verdict

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import FAILS, Write, asking, only_entry, values

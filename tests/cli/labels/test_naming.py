@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from tests.cli.conftest import Cli, Done, once, rows

@@ -60,7 +60,7 @@ def test_a_refused_file_is_named_and_ends_with_1(cli: Cli, report: Path, tmp_pat
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team.sync import SharedFolder, sync
 
 left = int(sys.argv[3])

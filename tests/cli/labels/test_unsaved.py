@@ -4,7 +4,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits, unsaved
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import LoadOptions
 from reviewdesk.desk.archive import archive_source, put_together
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.errors import UsageError
 from tests.desk.archive.archivekit import Here, drawn, lines, repeated, verdicts, write_parts

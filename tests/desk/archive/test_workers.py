@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import LoadOptions
 from reviewdesk.desk.archive import put_together, workers_at
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.scale.crew import Crew
 from tests.desk.archive.archivekit import Here, drawn, verdicts, write_parts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.gates.expect import GateStatus

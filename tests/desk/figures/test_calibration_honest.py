@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.cli.plain import document_text
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.strip import LiveStrip

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import fields
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.review.runs import overview

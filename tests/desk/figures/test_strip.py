@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.transfer import import_labels
@@ -133,7 +133,7 @@ def test_two_desks_label_at_once(desk: Desk, run: Run) -> None:
 
 _OTHER = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 desk = Desk.open()
 run = desk.run()

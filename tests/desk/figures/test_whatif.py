@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.whatif import what_if, what_if_item
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Design, Run, Truth

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import Half, SplitLabels, TryVerdict

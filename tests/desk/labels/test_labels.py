@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.labels.transfer import BATCH, import_labels
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Event, Truth, View

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.domain.assessment.assess import assess

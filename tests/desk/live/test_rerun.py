@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.cli.plain import section_text
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, panel_for
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import of_item

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, give_up, panel_for, survey
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import UnfinishedRerun, unfinished

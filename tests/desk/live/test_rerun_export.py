@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, files
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export.report import html
 from reviewdesk.desk.export.report import report as report_of
 from reviewdesk.desk.review import items

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.cli.plain import document_text, section_text
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export.report import report as report_of
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.live.judge import judge_cases

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.desk.review.filters import find, index, indexed
 from reviewdesk.domain.records import Run, Truth
@@ -70,7 +70,7 @@ def test_it_stops_when_told_and_goes_on_later(desk: Desk) -> None:
 
 KILLED = """
 import sys
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters as desk_search
 from reviewdesk.store import search
 desk = Desk.open()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.filters import known_tags, own_tags, tag_counts
 from reviewdesk.desk.review.items import PaceReader, last_label

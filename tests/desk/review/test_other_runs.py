@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.jurors import panel_comparison
 from reviewdesk.desk.review.items import flips
 from reviewdesk.domain.jurors.panels import panel_drills

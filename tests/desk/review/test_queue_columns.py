@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import queue
 from reviewdesk.desk.review.filters import expand, forget, save, saved, vocabulary
 from reviewdesk.domain.query.filter import FilterError

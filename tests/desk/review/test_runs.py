@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.runs import overview, run_details, tallies
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Truth

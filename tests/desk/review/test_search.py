@@ -10,7 +10,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.filters import find, index
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError

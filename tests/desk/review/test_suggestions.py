@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, files
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.transfer import list_labels
