@@ -52,7 +52,7 @@ def figures(conn: Connection, run: int, reader: "WindowReader") -> RunMeasures:
 def _blocks(conn: Connection, run: int, *names: str) -> Iterator[PackedRun]:
     every = windows(conn, run, names)
     # As many windows as have some ten thousands of verdicts.
-    while some := [columns for _, columns in islice(every, 64)]:
+    while some := [columns for _, columns in islice(every, 16)]:
         joined = {name: b"".join([columns[name] for columns in some]) for name in names}
         yield PackedRun(joined, (), ())
 

@@ -205,6 +205,7 @@ class WindowReader:
                 window.clear()
                 size = 0
                 yield made
+                del made
         if window:
             yield self._window(window)
 

@@ -59,13 +59,19 @@ from reviewdesk.reports.wording import (
 _NAME_LENGTH = 200
 
 
+def _digest(value: object) -> bytes:
+    # Short, because one of each row is kept.
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).digest()[:16]
+
+
 class Tests:
     """Names the tests of the rows, and counts their repetitions, prompts and providers."""
 
     def __init__(self) -> None:
         """Start with no rows."""
-        self._first: dict[bytes, str] = {}
-        self._epochs: dict[tuple[bytes, str | None, str], int] = {}
+        self._numbers: dict[bytes, int] = {}
+        """The numbers of tests without a description."""
+        self._epochs: dict[bytes, int] = {}
         self.repeats = False
         """Whether any test was repeated."""
         self.providers: dict[str | None, None] = {}
@@ -80,12 +86,12 @@ class Tests:
         """
         case = record(row, "testCase")
         identity = [case.get(key) for key in ("description", "vars", "assert")]
-        digest = hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).digest()
-        described = case.get("description")
-        index = row.get("testIdx")
-        if not (isinstance(described, str) and described.strip()):
-            described = f"test {index + 1 if isinstance(index, int) else len(self._first) + 1}"
-        name = self._first.setdefault(digest, described)
+        digest = _digest(identity)
+        name = case.get("description")
+        if not (isinstance(name, str) and name.strip()):
+            index = row.get("testIdx")
+            number = index if isinstance(index, int) else len(self._numbers)
+            name = f"test {self._numbers.setdefault(digest, number) + 1}"
         provider = Provider.of(row.get("provider")).name
         self.providers[provider] = None
         column = row.get("promptIdx")
@@ -94,7 +100,7 @@ class Tests:
         prompt = str(column if named is None else named)[:_NAME_LENGTH]
         at = column if isinstance(column, int) else 0
         self.prompts[prompt] = min(at, self.prompts.get(prompt, at))
-        key = (digest, provider, prompt)
+        key = _digest([digest.hex(), provider, prompt])
         self._epochs[key] = epoch = self._epochs.get(key, 0) + 1
         self.repeats |= epoch > 1
         return name, epoch, prompt

@@ -86,7 +86,7 @@ _READING = 0.85
 """The share of a load that is done once every verdict has been read and its body written."""
 _SMALL = 200
 """A report of one window with at most this many verdicts is written in one transaction."""
-_IN_MEMORY = 8 << 20
+_IN_MEMORY = 1 << 20
 """The bytes of waiting rows that are kept in memory; more are in a temporary file."""
 _TEMPORARY = Path("the temporary folder")
 _ORDER_ROWS = 32
@@ -183,7 +183,8 @@ class Ingest:
             self._progress(_READING if small else 1.0, reader.tally.verdicts)
         if small:
             self.whole.enter_context(self._hold.step(hashed=True))
-        windows = chain(start, windows)
+        # An iterator that has ended, unlike the list, holds no window.
+        windows = chain(iter(start), windows)
         del start
         for window in windows:
             count = window.first + len(window.bodies)
