@@ -34,8 +34,10 @@ _AGAIN = 0.1
 REPLIES = ".replies.db"
 """The suffix that turns a report's name into that of its journal."""
 
+OLD_REPLIES = ".replies.jsonl"
 FORMAT = "reviewdesk.replies/1"
-"""The format that reports of ``judge`` name as their producer's."""
+"""The format that reports of ``judge`` name as their producer's, and journals of earlier versions,
+which were JSON Lines, in their first line."""
 
 
 class DeskJournal:
@@ -171,7 +173,8 @@ class ReportJournal(DeskJournal):
     def __init__(self, desk: Desk, report: Path) -> None:
         path = str(report.absolute())
         super().__init__(desk, hashlib.sha256(path.encode()).hexdigest()[:16], 0)
-        self.report = report.name
+        self.report = report
+        self.notes: list[str] = []
 
     def commit(
         self, commitment: Mapping[str, Any], cases: int, consent: Mapping[str, Any]
@@ -187,34 +190,82 @@ class ReportJournal(DeskJournal):
             run_id = hashlib.sha256(f"{sha256} {now}".encode()).hexdigest()[:16]
             committed = next((one["at"] for one in found if one["sha256"] == sha256), now)
             times = CommitTimes(first.get("run_id", run_id), first["at"], committed)
-            facts = {"report": self.report, "sha256": sha256, "at": committed}
-            facts |= {"run_id": times.run_id, "left": 0, **reruns.this_process()}
-            facts |= {key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")}
-            detail = {**self.about, **facts, **consent}
-            entry = NewEvent("rerun_planned", committed, detail=detail)
-            events.append(self.desk.conn, self.desk.reviewer, [entry])
-            self.read()
+            told = {key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")}
+            self._begin(sha256, committed, times.run_id, {**told, **consent})
         return times
+
+    def _begin(self, sha256: str, at: str, run_id: str | None, told: Mapping[str, Any]) -> None:
+        facts = {"report": self.report.name, "sha256": sha256, "at": at, "run_id": run_id}
+        detail = {**self.about, **facts, "left": 0, **reruns.this_process(), **told}
+        entry = NewEvent("rerun_planned", at, detail=detail)
+        events.append(self.desk.conn, self.desk.reviewer, [entry])
+        self.read()
+
+    def take_over(self, old: Path) -> None:
+        batches = dict[str, VendorBatch]()
+        with writing(self.desk.conn), old.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.endswith(b"\n"):
+                    self.notes.append(
+                        f"{old}: the last line was cut short by a stop and is left out"
+                    )
+                    break
+                try:
+                    self._take_line(json.loads(line), number, batches)
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    raise JournalError(
+                        f"{old}: line {number}: is not what was stored here",
+                        "Move the file away to ask everything anew, or name another -o.",
+                    ) from None
+        for batch in batches.values():
+            self.keep_batch(batch)
+
+    def _take_line(
+        self, line: dict[str, Any], number: int, batches: dict[str, VendorBatch]
+    ) -> None:
+        if not isinstance(line, dict) or (number == 1 and line.get("journal") != FORMAT):
+            raise ValueError
+        if "journal" in line:
+            names = ("version", "panel", "panel_hash", "rule", "cases_sha256")
+            sha256 = fingerprint({name: line[name] for name in names})
+            self._begin(sha256, line["at"], line["run_id"], {"how": "taken over"})
+        elif "call" in line:
+            exchange = msgspec.convert(
+                {name: line[name] for name in Exchange.__struct_fields__ if name in line}, Exchange
+            )
+            about = {"seat": line["seat"], "juror": line["juror"], "usd": line["usd"]}
+            row = {**msgspec.structs.asdict(exchange), **about}
+            reruns.keep_reply(self.desk.conn, self.plan or 0, row)
+        elif "batch" in line:
+            name = line["batch"]
+            if "nonces" in line:
+                batches[name] = VendorBatch(name, line["juror"], line["at"], line["nonces"])
+            elif line.get("over"):
+                batches.pop(name, None)
+            else:
+                batches[name] = msgspec.structs.replace(batches[name], id=line["id"])
+        elif "torn" not in line:
+            raise ValueError
 
 
 def is_begun(report: Path, named: Path | None) -> bool:
-    # A folder such as the current one has no name.
-    return bool(report.name) and (named or report.with_name(report.name + REPLIES)).exists()
+    if not report.name:
+        return False  # a folder such as the current one
+    old = report.with_name(report.name + OLD_REPLIES)
+    path = named or report.with_name(report.name + REPLIES)
+    return path.exists() or (old.exists() and old.stat().st_size > 0)
 
 
 @contextmanager
 def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[ReportJournal]:
     """Open the journal of a report, in the desk that is named or in a private one beside it."""
     path = named or report.with_name(report.name + REPLIES)
+    old = report.with_name(report.name + OLD_REPLIES)
     if named is None and path.is_symlink():
         raise JournalError(f"{path}: is a link, and replies are kept in a file", "Remove it.")
     with closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk:
         journal = ReportJournal(desk, report)
-        old = report.with_name(f"{report.name}.replies.jsonl")
         if journal.plan is None and old.exists() and old.stat().st_size:
-            raise JournalError(
-                f"{old}: reviewdesk 0.1 began this run",
-                "Finish it with that version, or move the file away to ask everything anew.",
-            )
+            journal.take_over(old)
         with journal.at_work("this run"):
             yield journal

@@ -239,6 +239,8 @@ class BatchRun:
     def _open(self, opened: ExitStack) -> None:
         found = report_journal(self._path, self.order.desk, self.world.clock.now)
         self._journal = opened.enter_context(found)
+        for note in self._journal.notes:
+            self.listener.noted(note)
 
     def _survey(self) -> None:
         """Count the calls that have no answer yet; UsageError if they cannot be made as ordered."""

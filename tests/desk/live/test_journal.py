@@ -1,12 +1,15 @@
 """The journal of a report: in its desk file, of an earlier version, damaged, or without room."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from reviewdesk.desk.live import journal
 from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.desk.review.items import is_held, unfinished
 from reviewdesk.domain.panel.asking import Listener
@@ -17,11 +20,72 @@ from tests.helpers import POSIX, open_desk
 from tests.judgekit import PRICE, YES, Consent, Jurors, Room, fine, of_whom, silent, world
 
 
-def test_a_run_that_the_first_version_began_is_not_paid_for_again(room: Room) -> None:
-    room.put().report.with_name("report.jsonl.replies.jsonl").write_text("{}\n")
-    for order in (room.order(), room.order(resume=True)):
-        with pytest.raises(JournalError, match=r"replies\.jsonl: reviewdesk 0\.1 began this run"):
-            judge_cases(order, YES, world(silent()))
+def old_lines(room: Room) -> list[bytes]:
+    """The journal of a finished run as versions before 0.9 wrote it, one line a reply."""
+    (began,) = room.commitments()
+    held = {name: began[name] for name in ("run_id", "at", "panel_hash", "rule", "cases_sha256")}
+    rows: list[dict[str, Any]] = [
+        {"journal": "reviewdesk.replies/1", **held, "version": "0.8", "panel": {"name": "five"}}
+    ]
+    for row in room.stored():
+        headers = json.loads(row.pop("headers"))
+        del row["key"], row["plan"]
+        rows.append({"case": "c", **row, "headers": headers})
+    return [json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows]
+
+
+def kept_old(room: Room, *more: bytes, without: int = 0) -> Path:
+    """Judge, and leave the journal of it in the old form, ``without`` its last replies."""
+    judge_cases(room.put(juror=PRICE).order(), YES, world(Jurors()))
+    lines = old_lines(room)
+    for file in (room.report, room.replies):
+        file.unlink()
+    path = room.folder / "report.jsonl.replies.jsonl"
+    path.write_bytes(b"".join([*lines[: len(lines) - without], *more]))
+    return path
+
+
+def test_a_run_of_an_earlier_version_goes_on_and_pays_for_nothing_twice(room: Room) -> None:
+    kept_old(room, b'{"call": "cut sh', without=4)
+    jurors, notes = Jurors(), list[str]()
+    listener = Listener(lambda _: True, noted=notes.append)
+    found = judge_cases(room.order(resume=True), listener, world(jurors))
+    assert (found.reused, found.calls, jurors.asked.total()) == (11, 4, 4)
+    # Fifteen calls of 110 tokens at a tenth of a cent.
+    assert found.cost_usd == pytest.approx(15 * 0.11)
+    assert "the last line was cut short" in notes[0]
+    judge_cases(room.order(resume=True), YES, world(silent()))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[]\n", b"{}\n", b'{"call": "ab"}\n', b"\xff\n", b"[" * 100_000 + b"\n",
+        b'{"batch": "b"}\n', b'{"journal": "reviewdesk.replies/1"}\n',
+    ],
+)  # fmt: skip
+def test_a_damaged_journal_of_an_older_version_is_named_by_line(room: Room, line: bytes) -> None:
+    path = kept_old(room, line)
+    with pytest.raises(JournalError, match=r"replies\.jsonl: line 17: "):
+        judge_cases(room.order(resume=True), YES, world(silent()))
+    path.write_bytes(line)
+    with pytest.raises(JournalError, match="line 1: "):
+        judge_cases(room.order(resume=True), YES, world(silent()))
+
+
+def test_a_batch_of_an_earlier_version_is_still_waited_for(room: Room) -> None:
+    key = "ab" * 32
+    lines = [
+        {"batch": "b", "juror": "j0", "at": "2025-01-31T12:00:00Z", "nonces": {key: "n"}},
+        {"batch": "b", "id": "v1"},
+        {"batch": "gone", "juror": "j0", "at": "2025-01-31T12:00:00Z", "nonces": {key: "n"}},
+        {"batch": "gone", "over": True},
+    ]
+    kept_old(room, *(json.dumps(line).encode() + b"\n" for line in lines))
+    with journal.report_journal(room.report, None, world(silent()).clock.now) as found:
+        assert [(one.name, one.id, one.nonces) for one in found.batches.values()] == [
+            ("b", "v1", {key: "n"})
+        ]
 
 
 def test_one_process_at_a_time(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
