@@ -22,7 +22,8 @@ _ABANDONED = 3600
 """Seconds after its last write for which an unfinished file counts as being written."""
 _DESK = b"RDK1"
 """The application id of a desk, in the header of its file."""
-_BESIDE = ("", "-wal", "-shm", "-journal")
+BESIDE = ("", "-wal", "-shm", "-journal")
+"""The suffixes of the files of a desk."""
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 
 
@@ -165,7 +166,7 @@ def _kept_mode(path: Path, *, replace: bool) -> int | None:
 
 def refuse_desk(path: Path) -> None:
     """Raise OSError if the name belongs to a desk, or to a log that SQLite keeps next to one."""
-    if any(is_desk(path.with_name(path.name.removesuffix(end))) for end in _BESIDE):
+    if any(is_desk(path.with_name(path.name.removesuffix(end))) for end in BESIDE):
         raise OSError(errno.EPERM, "is a desk, or a file of one", str(path))
 
 

@@ -26,7 +26,7 @@ from reviewdesk.cli.common import (
 )
 from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import load_options, loading_options
-from reviewdesk.desk import access, backups, core, files
+from reviewdesk.desk import backups, core, files
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ExitCode, UsageError
@@ -45,7 +45,7 @@ def desk() -> None:
 def info() -> None:
     """Show where the desk is, and how many runs and labels it has."""
     with open_desk() as opened:
-        facts = access.info(opened)
+        facts = backups.info(opened)
     if wants_json():
         put_json(facts)
         return
@@ -123,8 +123,8 @@ def share(*, group: str | None, private: bool) -> None:
     if private == (group is not None):
         raise UsageError("share: needs --group or --private", "Give one of them.")
     with open_desk() as opened:
-        access.share(opened.path, group)
-        say(f"{opened.path}: {access.access(opened.path)}")
+        backups.share(opened.path, group)
+        say(f"{opened.path}: {backups.access(opened.path)}")
 
 
 @desk.command(epilog="Example: reviewdesk desk verify --json")

@@ -1,8 +1,10 @@
-"""Automatic backups, as many as the setting ``backups`` says; restoring one; repairing a desk."""
+"""The desk as a file: what it holds, who may open it, automatic backups, restoring, repairing."""
 
 import json
 import os
 import re
+import stat
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -18,9 +20,9 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.files import check_target
-from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
-from reviewdesk.file_output import whole_file, whole_path
-from reviewdesk.store import events, repair, runs, verification
+from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError, reason
+from reviewdesk.file_output import BESIDE, whole_file, whole_path
+from reviewdesk.store import events, repair, reviewers, runs, verification
 from reviewdesk.store.connect import connect, connect_read_only, explained, fold, reading, writing
 from reviewdesk.store.load import ingest
 from reviewdesk.store.repair import back_up, copy_into, is_in_use
@@ -33,6 +35,68 @@ Runs can be loaded again from their reports, and copies of gigabytes would fill 
 """
 
 Report = Callable[[object], bool]
+
+
+def info(desk: Desk) -> dict[str, Any]:
+    """Return the paths of the desk and its newest backup, its contents, reviewer and chains."""
+    facts = verification.desk_facts(desk.conn, desk.path)
+    who = {"access": access(desk.path), "reviewer": desk.reviewer}
+    backup = newest(desk.path)
+    made = {} if backup is None else {"backup": str(backup[0]), "backup_at": backup[1]}
+    with reading(desk.conn):
+        log = [
+            {"reviewer": one.reviewer, "desk": one.desk, "events": one.seq, "hash": one.hash}
+            for one in reviewers.ends(desk.conn)
+        ]
+        return {**facts, **who, **made, "head": desk.head(), "chains": log}
+
+
+def access(desk: Path) -> str:
+    if sys.platform == "win32":
+        return "as the folder allows"
+    found = desk.stat()
+    if found.st_mode & 0o007:
+        return "everybody on this machine can read it: desk share --private changes that"
+    if found.st_mode & 0o070:
+        import grp
+
+        try:
+            name = grp.getgrgid(found.st_gid).gr_name
+        except KeyError:
+            name = str(found.st_gid)
+        return f"private to the owner and the group {name}"
+    return "private to the owner"
+
+
+def share(desk: Path, group: str | None) -> None:
+    """Give a group access to a desk and its folder, or with ``None`` take it from all others."""
+    if sys.platform == "win32":
+        problem = "share: this system has no such groups"
+        raise UsageError(problem, "Set the folder's access there.")
+    import grp
+
+    try:
+        number = None if group is None else grp.getgrnam(group).gr_gid
+    except KeyError as error:
+        hint = "Name one of `getent group`."
+        raise UsageError(f"{group}: there is no such group", hint) from error
+    try:
+        if number is not None:
+            folder = desk.parent
+            os.chown(folder, -1, number)
+            folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_ISGID | 0o070)
+        for name in BESIDE:
+            path = desk.with_name(desk.name + name)
+            if path.exists():
+                if number is not None:
+                    os.chown(path, -1, number)
+                path.chmod(0o600 if number is None else 0o660)
+    except OSError as error:
+        hint = "Its owner can share it, with a group that the owner belongs to."
+        raise UsageError(f"{desk}: {reason(error)}", hint) from error
+
+
+# Automatic backups, as many as the setting ``backups`` says
 
 
 def folder(desk: Path) -> Path:

@@ -6,7 +6,7 @@ characters visible through ``domain/safetext``, so no text from outside is ever 
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
 from typing import TypeAlias
@@ -53,17 +53,6 @@ _SIDE = 400.0
 """The side of the square that figures are drawn in."""
 
 
-class RunPage(Struct, frozen=True):
-    """The content of a run's page: the overview, then the details of the verdicts that it names.
-
-    ``others`` is the number of further verdicts; a page with an ``appendix`` is a full page.
-    """
-
-    overview: RunOverview
-    others: int
-    appendix: "tuple[PagePart, ...]" = ()
-
-
 class PagePart(Struct, frozen=True):
     """A part of the appendix with its own heading; ``name`` is the target of links to it."""
 
@@ -76,11 +65,20 @@ ListedVerdict: TypeAlias = tuple[Item, RerunHistory]
 """A verdict that a file lists, with its re-runs."""
 
 
-def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
-    """Yield the HTML file piece by piece; each verdict is rendered when it is reached."""
-    about = found.overview
-    entries = (_entry(one, full=bool(found.appendix)) for one in listed)
+def page(
+    about: RunOverview,
+    others: int,
+    listed: Iterable[ListedVerdict],
+    appendix: Sequence[PagePart] = (),
+) -> Iterator[str]:
+    """Yield the HTML file of a run piece by piece; each verdict is rendered when it is reached.
+
+    ``listed`` are the verdicts that the overview names, and ``others``. A page with an ``appendix``
+    is a full page.
+    """
+    entries = (_entry(one, full=bool(appendix)) for one in listed)
     named = len(about.named)
+    every = about.details.run.verdicts
     return _TEMPLATES.get_template("page.html").generate(
         policy=POLICY,
         title=title(about.details.run).text,
@@ -88,9 +86,9 @@ def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
         overview=overview(about).every,
         about=about,
         named_entries=islice(entries, named),
-        listing=_listing_text(found),
+        listing=_listing_text(every, others + named, others, full=bool(appendix)),
         other_entries=entries,
-        appendix=found.appendix,
+        appendix=appendix,
     )
 
 
@@ -175,16 +173,14 @@ def fragment(document: Document) -> str:
     return template.render(style=nested, sections=document.every)
 
 
-def _listing_text(found: RunPage) -> str:
+def _listing_text(every: int, shown: int, others: int, *, full: bool) -> str:
     """Say how many more verdicts the page has than it names, and where to find the rest."""
-    every = found.overview.details.run.verdicts
-    shown = found.others + len(found.overview.named)
     if not every:
         return "The run has no verdicts."
-    if not found.appendix:
+    if not full:
         more = "them" if every <= MOST_LISTED else f"up to {MOST_LISTED:,} of them"
         return (
-            f"{plural(found.others, 'more flagged verdict')}. The other {every - shown:,} of "
+            f"{plural(others, 'more flagged verdict')}. The other {every - shown:,} of "
             f"{plural(every, 'verdict')} are not on this page: reviewdesk export html --full adds "
             f"{more}, with every figure in an appendix."
         )

@@ -1,7 +1,7 @@
 """Write documents as Markdown, such as the overview of a run for a pull request."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from reviewdesk.domain.safetext import show, show_line
@@ -82,7 +82,10 @@ def _lines(one: Block) -> Iterator[str]:
         case Quote():
             if lead := _inline(one.lead).strip():
                 yield f"{started(lead)}\n"
-            yield fenced(one.text, one.limit)
+            shown = show(one.text, one.limit)
+            # No run of ticks in the text is as long as the fence, so that none closes it.
+            fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(shown)), default=0))
+            yield f"{fence}text\n{shown}\n{fence}"
         case Table():
             yield from _table(one)
 
@@ -96,26 +99,20 @@ def _table(one: Table) -> Iterator[str]:
         [
             ("" if row.mark is None else escaped(row.mark.text.lstrip())) + _cell(row.cells[0]),
             *map(_cell, row.cells[1:]),
-            *[" ".join(map(_quote_cell, row.below))] * below,
+            *[" ".join(map(_quoted, row.below))] * below,
         ]
         for row in one.rows
     ]
-    yield from table(heads, rows, [*(column.right for column in one.columns), *[False] * below])
+    rule = [*("--:" if column.right else "---" for column in one.columns), *["---"] * below]
+    for cells in (heads, rule, *rows):
+        yield f"| {' | '.join(cells)} |"
 
 
-def _quote_cell(one: Quote) -> str:
+def _quoted(one: Quote) -> str:
+    """Return a text of several lines in one cell of a table."""
     lines = show(one.text, one.limit).split("\n")
     quoted = (code(line, cell=True) for line in lines if line.strip())
     return " ".join(filter(None, (_cell(one.lead).strip(), *quoted)))
-
-
-def table(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
-) -> Iterator[str]:
-    """Yield the lines of a table; the cells must be Markdown already."""
-    rule = ["--:" if side else "---" for side in right]
-    for cells in (heads, rule, *rows):
-        yield f"| {' | '.join(cells)} |"
 
 
 _TICKS = re.compile("`+")
@@ -143,13 +140,6 @@ def escaped(text: str) -> str:
 def started(text: str) -> str:
     """Return Markdown for the start of a line or point; its first sign never starts a list."""
     return _BULLET.sub(r"\g<1>\\\g<2>", text.strip(), count=1)
-
-
-def fenced(text: str, limit: int) -> str:
-    """Return a text of several lines as a block of code, inside a fence that it cannot close."""
-    shown = show(text, limit)
-    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(shown)), default=0))
-    return f"{fence}text\n{shown}\n{fence}"
 
 
 def _cell_safe(found: re.Match[str]) -> str:

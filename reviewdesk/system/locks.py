@@ -4,7 +4,6 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,20 +11,16 @@ _UNKNOWN = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 """The errors of a file system for a call that it does not support."""
 
 
-def _empty_drive_cache(descriptor: int) -> None:
-    """Flush a file through the drive's own cache on systems where ``fsync`` does not."""
-    if sys.platform == "darwin":
-        import fcntl
-
-        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-    else:
-        os.fsync(descriptor)
-
-
-def sync(descriptor: int, flush: Callable[[int], None] = _empty_drive_cache) -> None:
+def sync(descriptor: int) -> None:
     """Return once what was written to a file is on disk; raise OSError if that fails."""
     try:
-        flush(descriptor)
+        if sys.platform == "darwin":
+            import fcntl
+
+            # There, fsync leaves the data in the cache of the drive.
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(descriptor)
     except OSError as error:
         # Only if the call is unsupported: after a failed flush, a second one would report success.
         if error.errno not in _UNKNOWN:

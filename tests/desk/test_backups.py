@@ -11,8 +11,7 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import BACKUP
 from reviewdesk.desk import backups
-from reviewdesk.desk.access import info
-from reviewdesk.desk.backups import after_labels, restore
+from reviewdesk.desk.backups import after_labels, info, restore
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, DeskError, UsageError

@@ -14,7 +14,7 @@ import pytest
 
 from reviewdesk.cli import run
 from reviewdesk.desk import backups
-from reviewdesk.desk.access import info
+from reviewdesk.desk.backups import info
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError

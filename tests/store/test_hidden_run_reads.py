@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.access import info
+from reviewdesk.desk.backups import info
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export import report
 from reviewdesk.desk.export import report as export

@@ -22,7 +22,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.pages import markdown
-from reviewdesk.pages.html import MOST_LISTED, ListedVerdict, RunPage, diagram_svg, parts, png
+from reviewdesk.pages.html import MOST_LISTED, ListedVerdict, diagram_svg, parts, png
 from reviewdesk.pages.html import page as html_page
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
 from reviewdesk.store import measures, reviewers, runs, verdicts
@@ -88,7 +88,7 @@ def html(
                 raise Cancelled("the export was cancelled; nothing was kept")
 
     appendix = parts(found, jurors_page(desk, run), what_if(desk, run)) if full else ()
-    yield from html_page(RunPage(found, len(others), appendix), listed())
+    yield from html_page(found, len(others), listed(), appendix)
 
 
 def summary(desk: Desk, run: Run) -> str:
