@@ -138,6 +138,18 @@ def create_private(path: Path) -> None:
         os.close(os.open(path, _NEW, _PRIVATE))
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading; raise OSError for a link, which may lead anywhere, or a pipe."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    if stat.S_ISREG(path.lstat().st_mode):
+        file = os.fdopen(os.open(path, flags), "rb")
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    raise OSError(errno.EINVAL, "is a link, or no regular file", str(path))
+
+
 def is_stream(path: Path) -> bool:
     """Return True if the path leads to a pipe, a device or an open descriptor."""
     try:

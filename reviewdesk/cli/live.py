@@ -270,31 +270,25 @@ def _judge(order: Order, stdin: BinaryIO | None) -> None:
     from reviewdesk.desk.live.judge import CallsPendingError, judge_cases
     from reviewdesk.views.json import figures as shapes
 
-    if not order.yes:
-        check_terminal()
-    line = ProgressLine("cases")
-
     def agreed(plan: ConsentPlan) -> bool:
         return ask_consent(views.consent(plan), yes=order.yes, note="see it all with --dry-run")
 
+    if not order.yes:
+        check_terminal()
     try:
-        found = judge_cases(order, Listener(agreed, line.live, line.note), stdin=stdin)
-        problem = found.problem
-        failed = bool(problem)
+        with ProgressLine("cases") as line:
+            found = judge_cases(order, Listener(agreed, line.live, line.note), stdin=stdin)
     except CallsPendingError as told:
-        found = None
-        pending = told.pending
-        problem = told.message
-        failed = bool(pending.unsent)
-    finally:
-        line.done()
+        if wants_json():
+            put_json(shapes.pending(told.pending))
+        say(told.message)
+        leave(ExitCode.FAILED if told.pending.unsent else ExitCode.OK)
     if wants_json():
-        put_json(shapes.pending(pending) if found is None else shapes.batch(found))
-    elif found is not None:
+        put_json(shapes.batch(found))
+    else:
         _put_plain(found)
-    if problem:
-        say(problem)
-    if failed:
+    if found.problem:
+        say(found.problem)
         leave(ExitCode.FAILED)
 
 
@@ -426,21 +420,20 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
     section = views.consent(ready.plan, asked, ready.contracts, ready.order.max_cost)
     require_consent(section, yes=ready.order.yes)
     many = len(ready.keys) > 1
-    line = ProgressLine("verdicts")
     ends: list[RerunSummary] = []
-    if many:
-        listener = Listener(told=line.live, ended=ends.append, noted=line.note)
-    else:
-        came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
-        listener = Listener(came=came, ended=ends.append, noted=line.note)
     try:
-        found = asyncio.run(carry_out(desk, ready, listener))
+        with ProgressLine("verdicts") as line:
+            listener = Listener(ended=ends.append, noted=line.note)
+            if many:
+                listener = replace(listener, told=line.live)
+            else:
+                came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
+                listener = replace(listener, came=came)
+            found = asyncio.run(carry_out(desk, ready, listener))
     except KeyboardInterrupt:
         kept = f": {ends[0].text}" if many and ends else ": the answers are kept"
         hint = "Continue with rerun --resume." if many else ""
         raise Cancelled(f"stopped{kept}", hint) from None
-    finally:
-        line.done()
     records = (
         (item, next(one for one in of_item(desk, item) if one.plan == done.plan))
         for key in ready.keys

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.gates.expect import default_checks
@@ -35,8 +37,6 @@ from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import by_key, first_key
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.run.columns import Bools, Columns
 

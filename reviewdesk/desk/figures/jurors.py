@@ -16,6 +16,7 @@ from reviewdesk.desk.figures.calibration import (
     panels,
     stated_trims,
 )
+from reviewdesk.desk.review.runs import overview, tallies
 from reviewdesk.domain.jurors.facts import (
     BiasProbe,
     JurorCounts,
@@ -41,6 +42,8 @@ from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, runs, verdicts
 from reviewdesk.store.connect import reading
 from reviewdesk.store.verdicts import Counterpart
+from reviewdesk.views.json import figures as shapes
+from reviewdesk.views.json import review
 
 
 def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
@@ -170,14 +173,11 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
 
 
 def run_rows(desk: Desk) -> list[dict[str, Any]]:
-    from reviewdesk.desk.review.runs import overview, tallies
-    from reviewdesk.views.json import figures, review
-
     counted = tallies(desk)
     compared = over_runs(desk)
     return [
         review.run_line(line, counted.get(line.run.key))
-        | {"over_runs": figures.over_runs(compared.get(line.run.key, AgainstEarlier()))}
+        | {"over_runs": shapes.over_runs(compared.get(line.run.key, AgainstEarlier()))}
         for line in overview(desk)
     ]
 

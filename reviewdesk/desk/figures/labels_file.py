@@ -1,11 +1,13 @@
 """Compute the calibration of a labels file, or use the file as the trusted set of another run."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.gates.expect import default_checks
+from reviewdesk.domain.gates.join import PanelContent
 from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
 from reviewdesk.domain.labels.sampling import FIRST_REST, NOT_STATED, STRATA, Decided
 from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
@@ -15,15 +17,10 @@ from reviewdesk.domain.stats.calibration_page import OF_ITSELF, FilePage, of_tru
 from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow, read_scores
+from reviewdesk.reports.suites.suite import read_frame
 from reviewdesk.store import figures
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.gates.join import PanelContent
-    from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow
 
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
 UNEVEN = "the rows have weights, and the interval needs raw counts"
@@ -31,7 +28,7 @@ UNDECIDED = "not every row says what the judge decided, so there is no confusion
 NO_RUN = "the judge decided nothing in this run"
 
 
-def observed(desk: "Desk", run: Run) -> tuple[str, int, int]:
+def observed(desk: Desk, run: Run) -> tuple[str, int, int]:
     found = figures.run_figures(desk.conn, run.key)
     return run.name, found.passed, found.passed + found.failed
 
@@ -43,7 +40,7 @@ class FileRows(Struct, frozen=True):
     ``independent`` if each names its content.
     """
 
-    kept: "tuple[ScoreRow, ...]"
+    kept: tuple[ScoreRow, ...]
     rows: Rows
     strata: tuple[str, ...] | None
     source: str | None
@@ -69,7 +66,7 @@ class FileRows(Struct, frozen=True):
         return as_run(self.rows, self.strata, self.tests, self.unanswered, self.decided)
 
 
-def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
+def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[UnansweredRow]:
     """Yield the rows that nobody answered; files of earlier versions lack the confidence."""
     sure = [row.confidence for row in file.rows]
     for at, row in enumerate(file.unanswered):
@@ -87,12 +84,8 @@ def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
         yield UnansweredRow(item, confidence, passed, name, str(row.get("test") or ""))
 
 
-def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
+def file_rows(source: Source, frame: Path | None = None) -> FileRows:
     """Read rows of ``confidence`` and ``correct``; weights count only if every row has one."""
-    from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.labels.reader import read_scores
-    from reviewdesk.reports.suites.suite import read_frame
-
     contents = () if frame is None else read_frame(Source.from_path(frame))
     file = read_scores(source)
     kept, weighted, warnings = _counted_rows(file.rows)
@@ -140,7 +133,7 @@ def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
     )
 
 
-def _decided(frame: "Sequence[PanelContent]") -> Decided:
+def _decided(frame: Sequence[PanelContent]) -> Decided:
     found: dict[int, tuple[int, int]] = {}
     for one in frame:
         if one.decided is None:
@@ -193,7 +186,7 @@ def file_page(file: FileRows, over: tuple[str, int, int] | None = None) -> FileP
     )
 
 
-def _counted_rows(rows: "Sequence[ScoreRow]") -> "tuple[list[ScoreRow], bool, list[str]]":
+def _counted_rows(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[str]]:
     """Return the rows that count, whether to weight them, and warnings; weight 0 drops a row."""
     if not rows:
         return [], False, ["the file has no rows, so its ECE of 0 says nothing"]

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import named
+from reviewdesk.desk.labels.rows import suite_rows
 from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.gates.expect import Expectation, Finding, GateStatus, TargetValue
 from reviewdesk.domain.gates.join import (
@@ -33,6 +34,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import SuiteError, UsageError
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.labels.writer import as_frame, as_jsonl
 from reviewdesk.reports.suites.matchers import fitting
 from reviewdesk.reports.suites.suite import CalibrationGate, read_suite_labels
 from reviewdesk.store import figures
@@ -252,9 +254,6 @@ def _labels(gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> SuiteLa
     if gate.run is None:
         frame = None if gate.frame is None else Source.from_path(folder / named(gate.frame))
         return read_suite_labels(Source.from_path(folder / named(gate.labels or "")), frame)
-    from reviewdesk.desk.labels.rows import suite_rows
-    from reviewdesk.reports.labels.writer import as_frame, as_jsonl
-
     desk = open_desk()
     made = suite_rows(desk, desk.run(gate.run), None)
     name = f"the labels of {gate.run}"

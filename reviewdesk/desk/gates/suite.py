@@ -23,6 +23,7 @@ from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import Verdict, stored_body, verdict_reader
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
 from reviewdesk.file_output import is_stream
+from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.reports import read
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.suites.suite import CalibrationGate, JuryGate, read_suite
@@ -198,8 +199,6 @@ def write_junit(result: SuiteResult, path: Path) -> None:
 
 
 def write_markdown(result: SuiteResult, path: Path, *, representative: bool) -> None:
-    from reviewdesk.pages.markdown import document_markdown
-
     lines = document_markdown(gates(result, representative=representative), level=1)
     _write(path, "\n".join(lines), b"#", "Markdown")
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from reviewdesk.desk.files import write
+from reviewdesk.desk.live.panel import Panel
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.rules import least_answered
 from reviewdesk.domain.panel.asking import ConsentPlan
@@ -218,8 +220,6 @@ def _problem(juror: Juror, environment: Mapping[str, str]) -> str | None:
 
 
 def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
-    from reviewdesk.desk.files import write
-
     if path.suffix.lower() == ".toml":
         raise UsageError(f"{path}: panel files are written as YAML", "Name a file such as p.yaml.")
     about = "Made by: reviewdesk panel new. Keys come from the environment.\n"
@@ -235,8 +235,6 @@ def probe_plan(spec: PanelSpec, environment: Mapping[str, str] = PROCESS) -> Con
 async def probe(
     spec: PanelSpec, *, environment: Mapping[str, str] = PROCESS, transport: Transport | None = None
 ) -> list[CanonicalBallot]:
-    from reviewdesk.desk.live.panel import Panel
-
     found = await Panel.of(_quick(spec)).judge(PROBE, environment=environment, transport=transport)
     return list(found.verdict["jurors"])
 

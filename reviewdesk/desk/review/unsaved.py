@@ -6,7 +6,6 @@ key, which its event keeps, so that none is saved twice. The file is untrusted i
 
 import json
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +23,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import DeskError, ReviewDeskError, reason
-from reviewdesk.file_output import whole_file
+from reviewdesk.file_output import open_regular, whole_file
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
 from reviewdesk.views.words import TRUTHS
@@ -191,11 +190,8 @@ def _content(desk: Desk, path: Path) -> Any:
     """Read the JSON of a regular file that nobody else can write, following no link."""
     from reviewdesk.reports.bytes.strict_json import ImportTally, decode_whole, syntax_problem
 
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
+    with open_regular(path) as file:
         found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError("is not a regular file")
         if sys.platform != "win32" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
             raise ValueError("can be written by others, and so may not be yours")
         data = file.read(_LARGEST + 1)

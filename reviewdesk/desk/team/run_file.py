@@ -18,6 +18,9 @@ from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import ReportError, UsageError
+from reviewdesk.reports import ReadOptions, Source
+from reviewdesk.reports import read as read_report
+from reviewdesk.reports.canonical.rules import run_facts_problem
 from reviewdesk.store import reviewers, runs, verdicts
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
 
@@ -58,9 +61,6 @@ def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
 
 def read_run(desk: Desk, name: str, packed: BinaryIO, progress: ProgressCall) -> Run:
     """Load the run of a file under its own hash; ReportError if it is damaged or another run."""
-    from reviewdesk.reports import ReadOptions, Source
-    from reviewdesk.reports import read as read_report
-
     named = NAME.fullmatch(name.rpartition("/")[2])
     if named is None or _sha256(packed) != named[2]:
         raise ReportError(name, "", "does not match the hash in its name", AGAIN)
@@ -121,8 +121,6 @@ def _sha256(file: BinaryIO) -> str:
 
 def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
     """Write the report of a file to a path, and return the facts in the line before it."""
-    from reviewdesk.reports.canonical.rules import run_facts_problem
-
     size = 0
     packed_size = packed.seek(0, os.SEEK_END)
     # Reports unpack to at most a hundred times their size.

@@ -5,6 +5,7 @@ only its own desk writes, so that no two machines ever write the same one. What 
 first, chain by chain; then everything new here is written there.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -45,7 +46,7 @@ from reviewdesk.domain.labels.chain import (
 from reviewdesk.domain.records import ChainEvent
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError, reason
-from reviewdesk.file_output import whole_file
+from reviewdesk.file_output import open_regular, whole_file
 from reviewdesk.store import events, reviewers, runs
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.events import desk_id
@@ -363,15 +364,7 @@ def _events_in(file: BinaryIO, told: Callable[[], bool]) -> Iterator[ChainEvent]
 MOST_FILES = 100_000
 BLOCK = 1 << 20
 LARGER = "is larger than its kind of file may be"
-_READ = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-"""A link is not followed, and opening a pipe does not wait for a writer."""
 _OTHERS_WRITE = 0o022
-_NO_FILE = "is a link, or no regular file, so it was not read"
 
 
 class PlaceProblem(ValueError):
@@ -439,11 +432,7 @@ class SharedFolder:
         with spool() as into:
             try:
                 self._refuse_links(name.rpartition("/")[0])
-                if not stat.S_ISREG(path.lstat().st_mode):
-                    raise PlaceProblem(_NO_FILE)
-                with os.fdopen(os.open(path, _READ), "rb") as given:
-                    if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
-                        raise PlaceProblem(_NO_FILE)
+                with open_regular(path) as given:
                     while block := given.read(BLOCK):
                         most -= len(block)
                         if most < 0:
@@ -451,6 +440,8 @@ class SharedFolder:
                         into.write(block)
             except OSError as error:
                 hint = "Check the connection and whether you may read it, and sync again."
+                if error.errno == errno.EINVAL:
+                    hint = ""  # it is a link or a pipe
                 raise PlaceProblem(f"cannot be read: {reason(error)}", hint) from error
             into.seek(0)
             yield into
@@ -476,11 +467,8 @@ class SharedFolder:
                 copyfileobj(given, out, BLOCK)
             if os.name == "posix":
                 # Everybody who may read the place may read the file, whatever the writer's umask.
-                descriptor = os.open(path, _READ)
-                try:
-                    os.fchmod(descriptor, self._mode() & 0o666 & ~_OTHERS_WRITE | 0o600)
-                finally:
-                    os.close(descriptor)
+                with open_regular(path) as written:
+                    os.fchmod(written.fileno(), self._mode() & 0o666 & ~_OTHERS_WRITE | 0o600)
         except OSError as error:
             hint = "Check free space and permissions; what was written before is there."
             raise _failed(str(path), error, hint) from error
