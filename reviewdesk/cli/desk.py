@@ -1,7 +1,9 @@
-"""Describe, copy, verify, merge and share the desk file, and put archives into one."""
+"""The desk file, servers for browsers and agents, and the settings of the program."""
 
+import json
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import click
 
 from reviewdesk.cli.common import (
     ProgressLine,
+    current_settings,
     desk_path,
     file_argument,
     flag,
@@ -18,6 +21,7 @@ from reviewdesk.cli.common import (
     option,
     options,
     output_option,
+    own_desk,
     put,
     put_json,
     put_shape,
@@ -26,10 +30,18 @@ from reviewdesk.cli.common import (
 )
 from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import load_options, loading_options
+from reviewdesk.cli.terminal import named_keys, opening_line, run_app
 from reviewdesk.desk import backups, core, files
-from reviewdesk.desk.core import Desk
+from reviewdesk.desk.core import Access, Desk, default_path, default_reviewer, existing
+from reviewdesk.desk.review import filters as saved_filters
+from reviewdesk.desk.review.edits import check_agent
+from reviewdesk.desk.review.edits import kept as choices
+from reviewdesk.desk.review.runs import Opening
+from reviewdesk.domain.records import View
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ExitCode, UsageError
+from reviewdesk.domain.tags import reviewer_name
+from reviewdesk.errors import DeskError, ExitCode, UsageError
+from reviewdesk.settings import KEPT, SETTINGS, Settings, settings_path
 from reviewdesk.views.queue import archived
 from reviewdesk.views.team import chain_name
 from reviewdesk.views.words import plural
@@ -260,3 +272,323 @@ def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
     own = desk_path()
     with files.whole_desk(output, own, force=force) as part, open_desk(part, new=True) as desk:
         yield desk
+
+
+# Servers
+
+
+@click.command(epilog="Example: reviewdesk serve --run support-bot")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@option(
+    "--public-url public", "URL", "Address of a reverse proxy in front; repeatable.", multiple=True
+)
+@option("--trust-header", "NAME", "Header in which a login proxy names the reviewer.")
+@option(
+    "--trusted-proxy proxies",
+    "ADDRESS",
+    "Address that may send this header; repeatable.",
+    multiple=True,
+)
+@click.option(
+    "--max-visitors",
+    "most",
+    type=click.IntRange(1, 500),
+    default=8,
+    show_default=True,
+    help="Maximum simultaneous visitors.",
+)
+@option("--run run_name", "RUN", "Run to review.")
+@option("--read-only shared", "RUN", "Share only this run, read-only.")
+@options()
+def serve(
+    *, host: str, port: int, public: tuple[str, ...], trust_header: str | None,
+    proxies: tuple[str, ...], most: int, run_name: str | None, shared: str | None,
+) -> None:  # fmt: skip
+    """Serve the console to browsers.
+
+    Prints a link with a token: anybody who has it can review, under any name, but cannot
+    reach files or API keys of this machine. With --trust-header and --trusted-proxy, a login proxy
+    says who the reviewer is, and there is no token.
+    """
+    if run_name and shared:
+        raise UsageError("--read-only names its run already", "Leave --run out.")
+    try:
+        from reviewdesk.web.access import SignOn, Site, is_loopback, public_origin
+        from reviewdesk.web.server import Offer, serve
+    except ModuleNotFoundError as error:
+        problem = f"serve needs {error.name}, which is not installed"
+        raise UsageError(problem, "Install it: pip install 'reviewdesk[web]'.") from None
+    origins = tuple(map(public_origin, public))
+    sign_on = SignOn.of(trust_header, proxies)
+
+    def ready(site: Site) -> None:
+        put(site.link)
+        sys.stdout.flush()
+        if not (is_loopback(host) or any(one.startswith("https:") for one in origins)):
+            say(
+                "connections are not encrypted: put a proxy with TLS in front, and name it with"
+                " --public-url"
+            )
+        say(f"serving {what} for up to {most} consoles at a time; ctrl+c ends them and the server")
+
+    # The desk stays open, so that those who only read find its log.
+    with open_desk() as desk:
+        run = desk.run(shared or run_name)
+        what = f"{run.name}, for reading" if shared else f"{desk.path}"
+        # Nothing in it comes from a visitor. -P: no module of the folder in which the server was
+        # started takes the place of one of ours.
+        command = [sys.executable, "-P", "-m", "reviewdesk", "--desk", str(desk.path.absolute())]
+        command += ["--reviewer", desk.reviewer] if shared else []
+        command += ["console", *(["--run", run.hash] if shared or run_name else [])]
+        command += ["--read-only"] if shared else []
+        command += ["--signed-on"] if sign_on is not None else []
+        serve(
+            lambda taken: Site(host, taken, origins, sign_on=sign_on),
+            (host, port), Offer(command, most), say, ready,
+        )  # fmt: skip
+        desk.still_there()
+        say(f"saved in {desk.path}")
+
+
+@click.command(hidden=True)
+@click.option("--run", "run_name", metavar="HASH")
+@click.option("--read-only", "shared", is_flag=True)
+@click.option("--signed-on", "named", is_flag=True)
+@options()
+def console(*, run_name: str | None, shared: bool, named: bool) -> None:
+    """Run the app behind a page that `serve` has sent to a browser."""
+    settings = current_settings()
+    named_keys(settings)
+    opening: Opening | str
+    if shared:
+        # For reading, with the labels of the person who shares it.
+        desk = Desk.open(
+            desk_path(), reviewer=settings.reviewer, access=Access.READ, only=run_name or ""
+        )
+        opening = Opening(desk, desk.run(), View())
+    elif named:
+        opening = _opened(settings.reviewer, run_name, settings)
+    else:
+        with open_desk() as desk:
+            opening = desk.run(run_name).name
+    run_app(opening, settings, lambda name: _opened(name, run_name, settings))
+
+
+def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
+    """Open the desk for a name that was typed, where its reviewer left the run."""
+    desk = Desk.open(existing(desk_path()), reviewer=reviewer_name(typed))
+    try:
+        run = desk.run(run_name)
+        desk.opened(run)
+        kept = desk.view(run)
+    except BaseException:
+        desk.close()
+        raise
+    view = kept or View(blind=settings.blind)
+    notice = opening_line(kept, view, settings, named_keys(settings), asked=False)
+    return Opening(desk, run, view, notice or "")
+
+
+@click.command(hidden=True, epilog="Example: reviewdesk mcp --desk team.db")
+@flag("--allow-labels", "Let agents suggest labels.")
+@option("--agent", "NAME", "Name shown for suggestions.", default="agent", show_default=True)
+@options()
+def mcp(*, allow_labels: bool, agent: str) -> None:
+    """Serve the desk to an agent (MCP, over stdin and stdout).
+
+    Tools: runs, queue, show, calibrate and gate. Nothing is written, unless --allow-labels adds
+    suggest_label; suggestions are kept beside labels, and no figure counts them.
+    """
+    try:
+        from reviewdesk.mcp import DeskTools, make_server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise
+        problem = "mcp: the package of the protocol is not installed"
+        raise UsageError(problem, "Add it with: pip install 'reviewdesk[mcp]'") from error
+    check_agent(agent)
+    path = desk_path()
+    reviewer = current_settings().reviewer
+
+    def opened(writing: bool) -> Desk:
+        if writing:
+            return Desk.open(existing(path), reviewer=reviewer)
+        return Desk.open(path, reviewer=reviewer, access=Access.READ)
+
+    # The person who sets it up reads here that the desk cannot be used, and not in the agent's log.
+    opened(False).close()
+    if sys.stdin.isatty():
+        say("waiting for an agent's client on standard input; ctrl+c ends it")
+    make_server(DeskTools(opened, Path.cwd(), agent), labels=allow_labels).run()
+
+
+# Settings
+
+
+@click.group(
+    invoke_without_command=True, epilog="Example: reviewdesk config --example > config.toml"
+)
+@flag("--example as_example", "Print a file with every setting.")
+@options("json")
+@click.pass_context
+def config(ctx: click.Context, *, as_example: bool) -> None:
+    """Show the settings in force, and your saved filters.
+
+    The file and its keys are checked. What you choose on the screen is kept by the desk and
+    overrides the file; the environment and the options of a command override both.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if as_example:
+        if wants_json():
+            raise UsageError("--example prints TOML", "Leave out --json.")
+        put("\n".join(_example()))
+        return
+    facts = _facts(current_settings())
+    if wants_json():
+        put_json(facts)
+        return
+    put(f"file  {facts['file']}{'' if facts['exists'] else '  (not there)'}")
+    settings = {
+        name: (_value_text(f["value"]), f["source"]) for name, f in facts["settings"].items()
+    }
+    wide = max(len(value) for value, _ in settings.values())
+    for name, (value, source) in settings.items():
+        put(f"{name:15}  {value:{wide}}  {source}")
+    if facts["kept"]:
+        put("kept by the desk, overriding the file; the palette (ctrl+p) forgets it:")
+    for name, found in facts["kept"].items():
+        put(f"  {name:12}  {_value_text(found['value'])}")
+    put("keys that differ from the defaults:" if facts["keys"] else "keys: the defaults")
+    for name, found in facts["keys"].items():
+        keys, default = (" ".join(found[what]) or "none" for what in ("keys", "default"))
+        put(f"  {name}  {keys}  (default {default})  {found['source']}")
+
+
+@config.group(invoke_without_command=True)
+@options("json")
+@click.pass_context
+def filters(ctx: click.Context) -> None:
+    """List your saved filters; use one as --filter @NAME."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with open_desk() as desk:
+        found = saved_filters.saved(desk)
+        if wants_json():
+            put_json(found)
+            return
+        for name, text in found.items():
+            put(f"@{show_line(name):20} {show_line(text)}")
+
+
+@filters.command(epilog="Example: reviewdesk config filters save todo 'esc label:none'")
+@click.argument("name")
+@click.argument("filter_", metavar="FILTER")
+@options()
+def save(*, name: str, filter_: str) -> None:
+    """Save FILTER as NAME, replacing an older one of that name."""
+    with open_desk() as desk:
+        saved_filters.save(desk, name, filter_)
+        say(f"@{name.removeprefix('@')}: saved")
+
+
+@filters.command(epilog="Example: reviewdesk config filters remove todo")
+@click.argument("name")
+@options()
+def remove(*, name: str) -> None:
+    """Remove the saved filter NAME."""
+    with open_desk() as desk:
+        saved_filters.forget(desk, name)
+        say(f"@{name.removeprefix('@')}: removed")
+
+
+def _facts(settings: Settings) -> dict[str, Any]:
+    """Return the settings in force, what the desk keeps for the screen, and the changed keys."""
+    from reviewdesk.app.controllers.review import usable
+    from reviewdesk.app.keys.actions import checked, shown_key
+
+    path = settings_path()
+    keymap = checked(settings)
+    chosen: dict[str, Any] = {}
+    views: dict[str, View] = {}
+    with suppress(DeskError), own_desk() as desk:
+        if desk is not None:
+            chosen = choices(desk)
+            views = desk.views()
+    kept = usable(chosen)
+    for part in ("order", "filter"):
+        usual = getattr(View(), part)
+        runs = {run: getattr(view, part) for run, view in views.items()}
+        if changed := {run: value for run, value in runs.items() if value != usual}:
+            kept[part] = changed
+    settings = settings.with_kept(kept)
+    values = {setting.name: getattr(settings, setting.name) for setting in SETTINGS}
+    for name in ("api_key_command", "api_key_keyring"):
+        values[name] = dict.fromkeys(values[name], "set")
+    values["desk"] = values["desk"] or str(default_path())
+    values["reviewer"] = values["reviewer"] or default_reviewer()
+    return {
+        "file": str(path),
+        "exists": path.exists(),
+        "settings": {
+            name: {"value": value, "source": settings.source(name)}
+            for name, value in values.items()
+        },
+        "kept": {name: {"value": value, "source": KEPT} for name, value in kept.items()},
+        "keys": {
+            name: {
+                "keys": [shown_key(key) for key in keymap.keys(name)],
+                "default": [shown_key(key) for key in keymap.defaults[name]],
+                "source": settings.source(f"keys.{name}"),
+            }
+            for name in keymap.changed()
+        },
+    }
+
+
+def _value_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_HEAD = """\
+# The settings of reviewdesk, each at its default. In this file they apply to every command:
+# {path}
+# REVIEWDESK_CONFIG names another file. What is chosen on the screen is kept by the desk and
+# overrides the file; the environment and the options of a command override both.
+"""
+_KEYS = """\
+# Which keys do what: "action" = "key", or a list of keys. A key is the character that it types, or
+# a name as below. An empty list takes an action's keys away; the palette still has it. These are
+# the defaults; take the # off a line to change it.
+[keys]"""
+
+
+def _example() -> Iterator[str]:
+    """Yield the lines of an example settings file that lists every setting and changes none."""
+    from reviewdesk.app.keys.actions import ACTIONS, THEMES, Keymap, shown_key
+
+    yield _HEAD.format(path=settings_path({}))
+    for setting in SETTINGS:
+        yield f"# {setting.about}"
+        names = f": {', '.join(THEMES)}" if setting.name == "theme" else ""
+        yield f"# {setting.wanted[:1].upper()}{setting.wanted[1:]}{names}."
+        if setting.variable:
+            yield f"# {setting.variable} overrides it."
+        yield f"{setting.name} = {_value_text(getattr(Settings(), setting.name))}\n"
+    yield _KEYS
+    own = Keymap.of(ACTIONS)
+    group = ""
+    for name, action in ACTIONS.items():
+        if action.group != group:
+            group = action.group
+            yield f"\n# {group}"
+        keys = [shown_key(key) for key in own.keys(name)]
+        value = _value_text(keys[0] if len(keys) == 1 else keys)
+        yield f"#{_value_text(name)} = {value}  # {action.title}"

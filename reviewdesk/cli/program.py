@@ -40,16 +40,15 @@ For agents (MCP): reviewdesk mcp"""
 
 GROUPS = {
     "Review": """start.demo start.init review.open_ review.ingest review.map_ review.runs
-        review.queue review.show labels.label labels.labels export.export""",
+        review.queue review.show labels.label labels.labels review.export""",
     "Figures and gates": """figures.calibrate figures.ask figures.compare figures.whatif
         figures.gate start.explain""",
     "Ask jurors": "live.panel live.judge live.rerun improve.improve",
-    "Desk and program": """desk.desk servers.serve servers.mcp config.config
-        start.completion""",
+    "Desk and program": """desk.desk desk.serve desk.mcp desk.config start.completion""",
 }
 """The places of the commands in ``cli``, by the groups of ``--help``."""
-_UNLISTED = """labels.undo labels.redo labels.defer config.filters desk.archive
-    servers.console"""
+_UNLISTED = """labels.undo labels.redo labels.defer desk.filters desk.archive
+    desk.console"""
 """Commands that also run by their earlier names, and the one that ``serve`` starts."""
 
 

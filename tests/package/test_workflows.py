@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from reviewdesk.cli.servers import serve
+from reviewdesk.cli.desk import serve
 from reviewdesk.version import __version__
 from reviewdesk.web.access import Site, public_origin
 from tests.helpers import ROOT

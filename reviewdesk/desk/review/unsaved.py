@@ -4,7 +4,6 @@ It stays beside the desk until its edits are saved at a later opening. Each edit
 key, which its event keeps, so that none is saved twice. The file is untrusted input.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,9 +11,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Annotated, Any, TypeGuard
 
-from msgspec import Struct
+from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json
+from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits
@@ -32,19 +32,25 @@ _SCHEMA = "reviewdesk.unsaved/1"
 _MOST_FILES = 9
 _LARGEST = 16 << 20
 _HINT = "Delete the file if you do not need it."
-_FACTS: Mapping[str, Mapping[str, type]] = {
+
+
+def _tags_or_text(given: Any) -> object:
+    return given if isinstance(given, str) else normal_tags(given)
+
+
+_FACTS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
     "label": {
         "blind": bool,
-        "revealed_at": str,
+        "revealed_at": datetime.fromisoformat,
         "seen": bool,
         "told": bool,
-        "again": str,
+        "again": bytes.fromhex,
         "together": int,
     },
     "adjudicate": {},
     "repeat": {"blind": bool, "unseen": bool, "seen": bool},
     "note": {"note": str, "added": str},
-    "tags": {"tags": list, "added": list},
+    "tags": {"tags": normal_tags, "added": _tags_or_text},
     "mark": {"on": bool},
     "defer": {},
     "reveal": {},
@@ -52,17 +58,8 @@ _FACTS: Mapping[str, Mapping[str, type]] = {
     "redo": {},
     "draft": {"text": str, "since": int},
 }
-"""The kinds of edit, each with its facts and their types."""
+"""The kinds of edit, each with its facts: their types, or functions that raise for a wrong one."""
 _NEEDED = {"note": "note", "tags": "tags", "mark": "on", "draft": "text"}
-_FORMS: Mapping[str, Callable[[Any], object]] = {
-    ONCE: bytes.fromhex,
-    "again": bytes.fromhex,
-    "revealed_at": datetime.fromisoformat,
-    "tags": normal_tags,
-    "added": lambda given: given if isinstance(given, str) else normal_tags(given),
-}
-"""Checks that raise ValueError or TypeError for a fact that no event can have."""
-_PLACE = ("run", "verdict", "item")
 
 Kept = Edit | edits.Turn | NoteDraft
 """What can be kept: an edit, an undo or redo, the text of a note that is being typed."""
@@ -88,6 +85,29 @@ class UnsavedEdit(Struct, frozen=True):
         return f"{word} {show_line(self.verdict, 80)}{more}"
 
 
+class _WrittenEdit(Struct, omit_defaults=True):
+    """An edit as the file has it."""
+
+    at: Annotated[datetime, Meta(tz=True)]
+    kind: str
+    facts: dict[str, Any]
+    run: str = ""
+    verdict: str = ""
+    item: str = ""
+    label: Truth | None = None
+    others: "list[_WrittenEdit]" = []
+
+
+class _WrittenFile(Struct):
+    """The content of a file."""
+
+    schema: str
+    desk: str
+    reviewer: str
+    edits: list[_WrittenEdit]
+    last: str = ""
+
+
 class UnsavedFile(Struct, frozen=True):
     """The edits of a file that are not in the log; ``last`` was done before all its ``keys``."""
 
@@ -109,14 +129,14 @@ def can_keep(act: object) -> TypeGuard[Kept]:
 
 def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
     """Write edits that have their keys into a private file on disk, and return its path."""
-    shape = {
-        "schema": _SCHEMA,
-        "desk": desk_id(desk.conn),
-        "reviewer": desk.reviewer,
-        "last": events.last_action(desk.conn, desk.reviewer),
-        "edits": [_shape(desk, at, edit) for at, edit in edits],
-    }
-    data = json.dumps(shape, indent=1).encode()
+    content = _WrittenFile(
+        _SCHEMA,
+        desk_id(desk.conn),
+        desk.reviewer,
+        [_written(desk, at, edit) for at, edit in edits],
+        events.last_action(desk.conn, desk.reviewer),
+    )
+    data = json.format(json.encode(content), indent=1)
     for path in paths(desk):
         try:
             with whole_file(path, private=True, of_desk=True) as file:
@@ -129,23 +149,15 @@ def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
     raise DeskError(f"{paths(desk)[0]}: and {_MOST_FILES - 1} more hold edits that wait already")
 
 
-def _shape(desk: Desk, at: datetime, edit: Kept) -> dict[str, Any]:
-    when = at.isoformat(timespec="milliseconds")
+def _written(desk: Desk, at: datetime, edit: Kept) -> _WrittenEdit:
     if isinstance(edit, edits.Turn):
-        return {"at": when, "kind": edit.kind, "facts": dict(edit.facts)}
+        return _WrittenEdit(at, edit.kind, dict(edit.facts))
     if isinstance(edit, NoteDraft):
         edit = Edit("draft", edit.key, with_key({"text": edit.text, "since": edit.since}))
     row = verdicts.by_key(desk.conn, edit.key)
-    return {
-        "at": when,
-        "kind": edit.kind,
-        "run": row["run_hash"],
-        "verdict": row["id"],
-        "item": row["item"].hex(),
-        "label": edit.label,
-        "facts": dict(edit.facts),
-        **({"others": [_shape(desk, at, one) for one in edit.others]} if edit.others else {}),
-    }
+    others = [_written(desk, at, one) for one in edit.others]
+    place = row["run_hash"], row["id"], row["item"].hex()
+    return _WrittenEdit(at, edit.kind, dict(edit.facts), *place, edit.label, others)
 
 
 def waiting(desk: Desk) -> Iterator[UnsavedFile]:
@@ -173,23 +185,23 @@ def read(desk: Desk, path: Path) -> UnsavedFile:
     """Return the edits of a file that are not in the log; raise DeskError if it is damaged."""
     try:
         given = _content(desk, path)
-        edits = [_edit(desk, one) for one in given["edits"]]
-        last = str(given.get("last", ""))
-        keys = frozenset(one["facts"][ONCE] for one in given["edits"])
+        edits = [_edit(desk, one) for one in given.edits]
     except OSError as error:
         raise DeskError(f"{path}: {reason(error)}", _HINT) from error
-    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+    except (KeyError, TypeError, AttributeError, ArithmeticError, ValidationError) as error:
         raise DeskError(f"{path}: is not a file of unsaved edits", _HINT) from error
+    except DecodeError as error:
+        raise DeskError(f"{path}: is not JSON", _HINT) from error
     except (ValueError, RecursionError, ReviewDeskError) as error:
         raise DeskError(f"{path}: {show_line(str(error), 200)}", _HINT) from error
+    last = given.last
+    keys = frozenset(one.facts[ONCE] for one in given.edits)
     left = tuple(one for one in edits if not _is_saved(desk, one, last))
     return UnsavedFile(path, left, last, keys)
 
 
-def _content(desk: Desk, path: Path) -> Any:
-    """Read the JSON of a regular file that nobody else can write, following no link."""
-    from reviewdesk.reports.bytes.strict_json import ImportTally, decode_whole, syntax_problem
-
+def _content(desk: Desk, path: Path) -> _WrittenFile:
+    """Read a regular file that nobody else can write, following no link."""
     with open_regular(path) as file:
         found = os.fstat(file.fileno())
         if sys.platform != "win32" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
@@ -197,52 +209,45 @@ def _content(desk: Desk, path: Path) -> Any:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
         raise ValueError("is too large for a file of unsaved edits")
-    try:
-        given = decode_whole(data.decode(), ImportTally())
-    except json.JSONDecodeError as error:
-        raise ValueError(syntax_problem(error)) from error
-    if (given["schema"], given["desk"]) != (_SCHEMA, desk_id(desk.conn)):
+    given = json.decode(data, type=_WrittenFile)
+    if (given.schema, given.desk) != (_SCHEMA, desk_id(desk.conn)):
         raise ValueError("is not of this desk")
-    if given["reviewer"] != desk.reviewer:
+    if given.reviewer != desk.reviewer:
         raise ValueError("is not of this reviewer")
     return given
 
 
-def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
-    kind = given["kind"]
-    facts = given["facts"]
-    at = datetime.fromisoformat(given["at"])
-    kinds = {**_FACTS[kind], ONCE: str}
-    needed = {ONCE, _NEEDED.get(kind, ONCE)}
-    if not needed <= facts.keys() <= kinds.keys() or at.tzinfo is None:
+def _edit(desk: Desk, given: _WrittenEdit) -> UnsavedEdit:
+    kind = given.kind
+    facts = given.facts
+    at = given.at.astimezone(UTC)
+    checks = {**_FACTS[kind], ONCE: bytes.fromhex}
+    if not {ONCE, _NEEDED.get(kind, ONCE)} <= facts.keys() <= checks.keys():
         raise ValueError(f"contains a {kind} with other facts than it has")
-    if any(type(value) is not kinds[name] for name, value in facts.items()):
-        raise ValueError(f"contains a {kind} with facts of another type")
-    for name in _FORMS.keys() & facts.keys():
-        _FORMS[name](facts[name])
+    for name, value in facts.items():
+        check = checks[name]
+        if isinstance(check, type):
+            convert(value, check)
+        else:
+            check(value)
     if kind in {"undo", "redo"}:
-        return UnsavedEdit(at.astimezone(UTC), "", edits.Turn(kind, facts))
+        return UnsavedEdit(at, "", edits.Turn(kind, facts))
     labels = kind in {"label", "repeat", "adjudicate"}
-    if labels is (given["label"] is None) or given["label"] == Truth.DISPUTED:
+    if labels is (given.label is None) or given.label is Truth.DISPUTED:
         raise ValueError(f"contains a {kind} without a label, or with one that it cannot have")
-    label = Truth(given["label"]) if labels else None
-    run_hash, verdict, item = (str(given[name]) for name in _PLACE)
-    run = runs.by_hash(desk.conn, run_hash)
-    key = 0 if run is None else verdicts.find(desk.conn, run, verdict)
-    if not key or verdicts.by_key(desk.conn, key)["item"].hex() != item:
+    run = runs.by_hash(desk.conn, given.run)
+    key = 0 if run is None else verdicts.find(desk.conn, run, given.verdict)
+    if not key or verdicts.by_key(desk.conn, key)["item"].hex() != given.item:
         raise ValueError("contains an edit of an item that is not in this desk")
+    if kind == "draft":
+        return UnsavedEdit(at, given.verdict, NoteDraft(key, facts["text"], facts.get("since", 0)))
     once = {ONCE: facts[ONCE]}
-    others = [
-        _edit(desk, {**one, "facts": {**one["facts"], **once}}).edit
-        for one in given.get("others", ())
-    ]
+    others = [_edit(desk, replace(one, facts={**one.facts, **once})).edit for one in given.others]
     together = [one for one in others if isinstance(one, Edit) and one.kind == kind == "label"]
     if len(together) < len(others) or any(one.others for one in together):
         raise ValueError("contains a group of edits that no key makes")
-    edit: Kept = Edit(kind, key, facts, label, others=together)
-    if kind == "draft":
-        edit = NoteDraft(key, facts["text"], facts.get("since", 0))
-    return UnsavedEdit(at.astimezone(UTC), verdict, edit)
+    edit = Edit(kind, key, facts, given.label, others=together)
+    return UnsavedEdit(at, given.verdict, edit)
 
 
 def _is_saved(desk: Desk, one: UnsavedEdit, last: str) -> bool:

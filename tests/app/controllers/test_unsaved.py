@@ -5,6 +5,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def test_the_file_is_private_and_names_desk_reviewer_and_runs(tmp_path: Path) ->
 
 def test_yes_saves_each_with_its_time_and_no_keeps_the_file(tmp_path: Path) -> None:
     path = left(tmp_path)
-    times = [one["at"] for one in json.loads(path.read_text())["edits"]]
+    kept = [datetime.fromisoformat(one["at"]) for one in json.loads(path.read_text())["edits"]]
+    times = [at.isoformat(timespec="milliseconds") for at in kept]
     review = opened(tmp_path)
     assert "6 kept changes" in question_of(review)[0]
     review.answer(False)
