@@ -94,10 +94,6 @@ class ChainError(DeskError):
     """A chain of another desk is not taken. It says whose it is, at which event, and why."""
 
     def __init__(self, desk: str, reviewer: str, seq: int, problem: str, hint: str = "") -> None:
-        self.desk = desk
-        self.reviewer = reviewer
-        self.seq = seq
-        self.problem = problem
         event = f"event {seq}: " if seq else ""
         super().__init__(f"chain of {reviewer} on desk {desk}: {event}{problem}", hint)
 

@@ -172,14 +172,14 @@ def together(*adds: Callable[[Any], Any]) -> Callable[[F], F]:
 
 
 run_option = option("--run run_name", "RUN", "A run's name, or the start of its hash.")
-force_option = flag("--force", "Replace an existing file.")
+_force = flag("--force", "Replace an existing file.")
 _OPTIONS = {
     "run": run_option,
     "json": click.option(
         "--json", "as_json", is_flag=True, help="Print JSON.", expose_value=False,
         callback=remember,
     ),
-    "force": force_option,
+    "force": _force,
     "desk": option(
         "--desk", "PATH", "The desk file (REVIEWDESK_DESK).", expose_value=False,
         callback=remember, shell_complete=complete_files,
@@ -199,15 +199,16 @@ def options(*names: str) -> Callable[[F], F]:
     return together(*(_OPTIONS[name] for name in (*names, "desk", "reviewer")))
 
 
-def output_option(text: str, *, folders: bool = False) -> Callable[[F], F]:
-    """Return the option ``-o``; ``-`` means stdout, as no file does."""
-    return click.option(
+def output_options(text: str, *, folders: bool = False) -> Callable[[F], F]:
+    """Return the options ``-o``, where ``-`` means stdout, as no file does, and ``--force``."""
+    output = click.option(
         "-o",
         "--output",
         type=click.Path(dir_okay=folders, path_type=Path),
         callback=lambda _ctx, _param, value: None if value == Path("-") else value,
         help=text,
     )
+    return together(output, _force)
 
 
 @contextmanager

@@ -15,12 +15,11 @@ from reviewdesk.cli.common import (
     desk_path,
     file_argument,
     flag,
-    force_option,
     leave,
     open_desk,
     option,
     options,
-    output_option,
+    output_options,
     own_desk,
     put,
     put_json,
@@ -100,8 +99,8 @@ def restore(*, backup: Path, force: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk repair -o saved.db")
-@output_option("New desk; DESK-repaired if omitted.")
-@options("force", "json")
+@output_options("New desk; DESK-repaired if omitted.")
+@options("json")
 def repair(*, output: Path | None, force: bool) -> None:
     """Recover what can be read of a damaged desk into a new one.
 
@@ -227,8 +226,7 @@ def sync(*, where: str, no_runs: bool) -> None:
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Local workers; one per core if omitted."
 )
-@output_option("New desk for the archive; your desk if omitted.")
-@force_option
+@output_options("New desk for the archive; your desk if omitted.")
 @loading_options
 @options("json")
 def archive(

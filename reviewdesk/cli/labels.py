@@ -14,12 +14,11 @@ from reviewdesk.cli.common import (
     complete_verdicts,
     file_argument,
     flag,
-    force_option,
     leave,
     of_run,
     open_desk,
     options,
-    output_option,
+    output_options,
     put,
     put_json_list,
     put_result,
@@ -147,8 +146,7 @@ def labels() -> None:
 )
 @choice("--for tool", _TOOLS, "Write labels for this tool's API.")
 @choice("--confidence", SOURCES, "Figure to write as confidence.")
-@output_option("File to write; with suite, a folder.", folders=True)
-@force_option
+@output_options("File to write; with suite, a folder.", folders=True)
 @of_run
 @options()
 def export(

@@ -19,14 +19,13 @@ from reviewdesk.cli.common import (
     current_settings,
     file_argument,
     flag,
-    force_option,
     help_all,
     leave,
     of_run,
     open_desk,
     option,
     options,
-    output_option,
+    output_options,
     put,
     put_json,
     put_json_list,
@@ -306,8 +305,7 @@ def ingest(*, files: tuple[str, ...], **given: Any) -> None:
 
 @click.command("map", epilog="Example: reviewdesk map ratings.csv -o ratings.toml")
 @file_argument("file")
-@output_option("Write the map to this file.")
-@force_option
+@output_options("Write the map to this file.")
 @reading_options
 @options()
 def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
@@ -438,8 +436,7 @@ def _writes(example: str, suffix: str = "") -> Callable[[Callable[..., Pieces]],
 
     def add(make: Callable[..., Pieces]) -> click.Command:
         @export.command(epilog=f"Example: reviewdesk export {example}")
-        @output_option("File to write; - is stdout.")
-        @force_option
+        @output_options("File to write; - is stdout.")
         @of_run
         @options()
         @wraps(make)

@@ -164,7 +164,28 @@ def import_labels(
                 truth = Truth(row.truth)
                 if held is None:
                     given[place] = truth
-                    made.append(_label_event(desk, found, row, author, batches.detail))
+                    detail = {
+                        **batches.detail,
+                        "imported": True,
+                        "note": row.note,
+                        "blind": row.blind,
+                        # Only a session on screen knows that a response was seen.
+                        "seen": False if row.seen is False else None,
+                        "at": row.time,
+                        "tags": list(usable_tags(row.tags)) or None,
+                        "kept": dict(row.kept) or None,
+                    }
+                    entry = NewEvent(
+                        "adjudicate" if row.adjudicated else "label",
+                        desk.at(),
+                        run=found["hash"],
+                        verdict=found["id"],
+                        item=found["item"],
+                        label=truth,
+                        author=author,
+                        detail=without_nulls(detail),
+                    )
+                    made.append(entry)
                 elif held is not truth:
                     differing.append(LabelConflict(row.line, found["id"], author, held, truth))
             return made
@@ -199,29 +220,3 @@ def _verdict_of(desk: OpenFile, run: Run | None, row: "LabelRow") -> sqlite3.Row
     except (ValueError, NotFoundError):
         return None
     return None if named is None else verdicts.loaded(desk.conn, named.key, row.id)
-
-
-def _label_event(
-    desk: OpenFile, found: sqlite3.Row, row: "LabelRow", author: str, started: dict[str, str]
-) -> NewEvent:
-    detail = {
-        **started,
-        "imported": True,
-        "note": row.note,
-        "blind": row.blind,
-        # Only a session on screen knows that a response was seen; a file cannot prove it.
-        "seen": False if row.seen is False else None,
-        "at": row.time,
-        "tags": list(usable_tags(row.tags)) or None,
-        "kept": dict(row.kept) or None,
-    }
-    return NewEvent(
-        "adjudicate" if row.adjudicated else "label",
-        desk.at(),
-        run=found["hash"],
-        verdict=found["id"],
-        item=found["item"],
-        label=Truth(row.truth),
-        author=author,
-        detail={name: value for name, value in detail.items() if value is not None},
-    )
