@@ -52,12 +52,6 @@ def terminal() -> Iterator[None]:
             os.close(kept)
 
 
-def keep_what_is_loaded() -> None:
-    """Leave everything loaded so far out of the collections of garbage, each a pause of a key."""
-    gc.freeze()
-    gc.set_threshold(2_500, 4, 200)
-
-
 def run_app(
     opening: "Opening | str", settings: "Settings", enter: "Callable[[str], Opening] | None" = None
 ) -> None:
@@ -69,8 +63,13 @@ def run_app(
 
     from reviewdesk.app.app import ReviewApp
 
+    def started() -> None:
+        # What is loaded so far takes no part in the collections of garbage, each a pause of a key.
+        gc.freeze()
+        gc.set_threshold(2_500, 4, 200)
+
     app = ReviewApp(opening, settings, enter=enter)
-    app.started = keep_what_is_loaded
+    app.started = started
     ended: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:

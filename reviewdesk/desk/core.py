@@ -176,8 +176,6 @@ class Desk:
         found = Desk(self.path, self.reviewer, self.clock, access, self._only)
         found.columns = self.columns
         found.asked = self.asked
-        found.double = self.double
-        found.opinions = self.opinions
         return found
 
     @contextmanager

@@ -194,10 +194,6 @@ _IN_XML = 100
 """The most findings of one status in the XML; the JSON has all of them."""
 
 
-def write_junit(result: SuiteResult, path: Path) -> None:
-    _write(path, junit(result).decode(), b"<", "XML")
-
-
 def write_markdown(result: SuiteResult, path: Path, *, representative: bool) -> None:
     lines = document_markdown(gates(result, representative=representative), level=1)
     _write(path, "\n".join(lines), b"#", "Markdown")
@@ -211,8 +207,8 @@ def _write(path: Path, text: str, first: bytes, kind: str) -> None:
     write(None, path, [text], force=True)
 
 
-def junit(result: SuiteResult) -> bytes:
-    """Return JUnit XML with one test case per entry, which holds its failures, skips and errors."""
+def write_junit(result: SuiteResult, path: Path) -> None:
+    """Write JUnit XML with one test case per entry, which holds its failures, skips and errors."""
     counts = {
         "tests": len(result.entries),
         "failures": result.count(GateStatus.FAIL),
@@ -242,4 +238,4 @@ def junit(result: SuiteResult) -> bytes:
         inner.text = show("\n".join(lines), 1_000_000)
     ET.indent(root)
     made: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return made + b"\n"
+    _write(path, f"{made.decode()}\n", b"<", "XML")

@@ -6,14 +6,14 @@ key, which its event keeps, so that none is saved twice. The file is untrusted i
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, TypeGuard
 
-from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json
+from msgspec import DecodeError, Meta, Struct, ValidationError, convert, defstruct, json
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
@@ -21,7 +21,6 @@ from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.edits import ONCE, Edit, NoteDraft, saved, with_key, write_at
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import DeskError, ReviewDeskError, reason
 from reviewdesk.file_output import open_regular, whole_file
 from reviewdesk.store import events, runs, verdicts
@@ -34,32 +33,27 @@ _LARGEST = 16 << 20
 _HINT = "Delete the file if you do not need it."
 
 
-def _tags_or_text(given: Any) -> object:
-    return given if isinstance(given, str) else normal_tags(given)
+_HEX = Annotated[str, Meta(pattern=r"^([0-9a-f]{2})+\Z")]
 
 
-_FACTS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
-    "label": {
-        "blind": bool,
-        "revealed_at": datetime.fromisoformat,
-        "seen": bool,
-        "told": bool,
-        "again": bytes.fromhex,
-        "together": int,
-    },
-    "adjudicate": {},
-    "repeat": {"blind": bool, "unseen": bool, "seen": bool},
-    "note": {"note": str, "added": str},
-    "tags": {"tags": normal_tags, "added": _tags_or_text},
-    "mark": {"on": bool},
-    "defer": {},
-    "reveal": {},
-    "undo": {},
-    "redo": {},
-    "draft": {"text": str, "since": int},
+def _facts(needed: str = "", **kinds: Any) -> type:
+    """Return a record to check facts by; all but the key and ``needed`` may be absent."""
+    fields = [(name, kind, *([] if name == needed else [None])) for name, kind in kinds.items()]
+    return defstruct("Facts", [(ONCE, _HEX), *fields], kw_only=True, forbid_unknown_fields=True)
+
+
+_FACTS = {
+    "label": _facts(
+        blind=bool, revealed_at=datetime, seen=bool, told=bool, again=_HEX, together=int
+    ),
+    "repeat": _facts(blind=bool, unseen=bool, seen=bool),
+    "note": _facts("note", note=str, added=str),
+    "tags": _facts("tags", tags=list[str], added=list[str]),
+    "mark": _facts("on", on=bool),
+    "draft": _facts("text", text=str, since=int),
+    **dict.fromkeys(("adjudicate", "defer", "reveal", "undo", "redo"), _facts()),
 }
-"""The kinds of edit, each with its facts: their types, or functions that raise for a wrong one."""
-_NEEDED = {"note": "note", "tags": "tags", "mark": "on", "draft": "text"}
+"""The kinds of edit, each with its facts."""
 
 Kept = Edit | edits.Turn | NoteDraft
 """What can be kept: an edit, an undo or redo, the text of a note that is being typed."""
@@ -188,7 +182,7 @@ def read(desk: Desk, path: Path) -> UnsavedFile:
         edits = [_edit(desk, one) for one in given.edits]
     except OSError as error:
         raise DeskError(f"{path}: {reason(error)}", _HINT) from error
-    except (KeyError, TypeError, AttributeError, ArithmeticError, ValidationError) as error:
+    except (KeyError, ArithmeticError, ValidationError) as error:
         raise DeskError(f"{path}: is not a file of unsaved edits", _HINT) from error
     except DecodeError as error:
         raise DeskError(f"{path}: is not JSON", _HINT) from error
@@ -221,15 +215,7 @@ def _edit(desk: Desk, given: _WrittenEdit) -> UnsavedEdit:
     kind = given.kind
     facts = given.facts
     at = given.at.astimezone(UTC)
-    checks = {**_FACTS[kind], ONCE: bytes.fromhex}
-    if not {ONCE, _NEEDED.get(kind, ONCE)} <= facts.keys() <= checks.keys():
-        raise ValueError(f"contains a {kind} with other facts than it has")
-    for name, value in facts.items():
-        check = checks[name]
-        if isinstance(check, type):
-            convert(value, check)
-        else:
-            check(value)
+    convert(facts, _FACTS[kind])
     if kind in {"undo", "redo"}:
         return UnsavedEdit(at, "", edits.Turn(kind, facts))
     labels = kind in {"label", "repeat", "adjudicate"}
