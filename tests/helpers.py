@@ -24,7 +24,7 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict
 from reviewdesk.reports.labels.reader import LabelRow
-from reviewdesk.reports.wording import FieldProblem
+from reviewdesk.reports.wording import FieldError
 from reviewdesk.store import connect, events, figures, runs, schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -365,7 +365,7 @@ def controls(text: str) -> set[str]:
     }
 
 
-def verdict_problem(verdict: Any) -> FieldProblem | None:
+def verdict_problem(verdict: Any) -> FieldError | None:
     """The first problem of a verdict, or None."""
     made = checked_verdict(verdict)
-    return made if isinstance(made, FieldProblem) else None
+    return made if isinstance(made, FieldError) else None

@@ -262,7 +262,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                     panel = _panel(case.value)
                 except FieldError as error:
                     some = True
-                    yield case.refused(error.problem, secrets)
+                    yield case.refused(error, secrets)
                     continue
                 if not panel:
                     panels.notes.count("a test case without a metric is left out")

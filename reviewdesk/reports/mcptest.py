@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from reviewdesk.reports.bytes import strict_json
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import HOLDERS
 from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import Conversation, conversation
@@ -28,14 +29,13 @@ from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
 from reviewdesk.reports.tables.cells import REASONS, SPELLINGS, USUAL
 from reviewdesk.reports.tables.table import USES, unclear
-from reviewdesk.reports.wording import JsonObject
+from reviewdesk.reports.wording import FieldError, JsonObject
 
 PANEL_KEYS = (
     *("jurors", "votes", "verdicts", "judges", "critics"),
     *("ballots", "judgements", "judgments", "ratings"),
 )
 _PANELS = frozenset(PANEL_KEYS)
-_HOLDER = frozenset({dict, list})
 ESCALATE = "escalate_for_review"
 _PASSES = ("pass", "passed", "verdict", "ok", "correct")
 """The keys of a juror's vote; null there withholds it."""
@@ -76,7 +76,7 @@ def find_juries(
     held = {} if held is None else held
     if isinstance(node, list):
         for index, child in enumerate(node):
-            if type(child) in _HOLDER:
+            if type(child) in HOLDERS:
                 yield from find_juries(child, above, f"{pointer}/{index}", held=held)
         return
     if not isinstance(node, dict):
@@ -84,7 +84,7 @@ def find_juries(
     if key := _panel_key(node, held):
         yield FoundJury(node, {**shell, **node}, node[key], key, pointer, above, listed)
         return
-    children = [(key, child) for key, child in node.items() if type(child) in _HOLDER]
+    children = [(key, child) for key, child in node.items() if type(child) in HOLDERS]
     if ESCALATE in node:
         inner = {key for key, child in children if _holds_jury(child, held)}
         if not inner:
@@ -119,8 +119,8 @@ def _panel_key(node: JsonObject, held: dict[int, bool]) -> str | None:
 def _holds_jury(value: Any, held: dict[int, bool]) -> bool:
     """Return True if a list or an object has a jury, at any depth; ``held`` has known answers."""
     if type(value) is list:
-        return any(_holds_jury(child, held) for child in value if type(child) in _HOLDER)
-    if ESCALATE in value or _HOLDER.isdisjoint(map(type, value.values())):
+        return any(_holds_jury(child, held) for child in value if type(child) in HOLDERS)
+    if ESCALATE in value or HOLDERS.isdisjoint(map(type, value.values())):
         return ESCALATE in value
     if (known := held.get(id(value))) is None:
         known = _holds_jury([*value.values()], held) or bool(_panel_key(value, held))
@@ -151,7 +151,7 @@ def _panel(jury: FoundJury) -> list[JsonObject]:
     for seat, one in enumerate(jury.panel, 1):
         keys = tuple(one)
         record = dict(one)
-        empty = [key for key, value in one.items() if not value and type(value) in _HOLDER]
+        empty = [key for key, value in one.items() if not value and type(value) in HOLDERS]
         for key in settings_among(keys).union(empty):
             del record[key]
         record["seat"] = f"juror {seat}"
@@ -389,8 +389,8 @@ def documents(
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise fail(where, strict_json.syntax_problem(error), "") from error
-    except strict_json.NonStandardJsonError as error:
-        raise fail("", error.problem, error.hint) from error
+    except FieldError as error:
+        raise fail("", error.text, error.hint) from error
 
 
 _NOTE = "shape not verified: read by structure, because the format is not published"

@@ -12,6 +12,7 @@ from msgspec.json import decode
 
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import IdSet
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.source import Source, position_of
@@ -19,7 +20,7 @@ from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, together
 from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, drop_nulls, verdict_rules
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.mapping.foreign import UnreadBallots
+from reviewdesk.reports.mapping.foreign import MOST_UNREAD, UNREAD
 from reviewdesk.reports.mapping.secrets import (
     MOST_SECRETS,
     changed,
@@ -29,7 +30,7 @@ from reviewdesk.reports.mapping.secrets import (
 )
 from reviewdesk.reports.mapping.values import without_nulls
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.wording import FieldProblem, Path, found, spell_path
+from reviewdesk.reports.wording import FieldError, Path, found, spell_path
 
 _ANSWER_HINT = (
     "Give each ballot a score from 0 to 1, a pass of true or false or a label, under that name,"
@@ -46,7 +47,7 @@ class ReportVerdict(NamedTuple):
     value: Any
     origin: str = "$"
     """The JSON path of the value; errors print ``where``, if it is not empty, before the path."""
-    problem: FieldProblem | None = None
+    problem: FieldError | None = None
     """The reason why the reader of a foreign format could not map the value to a verdict."""
     text: bytes | None = None
     """The JSON of a value that is a ``VerdictModel``."""
@@ -54,7 +55,7 @@ class ReportVerdict(NamedTuple):
     """The texts that the value was read beside and that a report must not repeat."""
 
 
-Checked: TypeAlias = tuple[ReportVerdict, Written | FieldProblem]
+Checked: TypeAlias = tuple[ReportVerdict, Written | FieldError]
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
@@ -105,7 +106,9 @@ class Report:
         self._counts: dict[str, int] = {}
         """The counter that the last verdict with a repeated id got."""
         self._left_out: list[str] = []
-        self._unread = UnreadBallots()
+        self._ballots = self._unknown = 0
+        self._unread: dict[str, None] = {}
+        """Some keys of the ballots that were not understood."""
         looked = self._looked
         self._tally = ImportTally(
             notes=list(self._first_notes),
@@ -140,7 +143,7 @@ class Report:
             for group in some:
                 self.position = position_of(stream)
                 for item, made in (found := iter(group)):
-                    if not isinstance(made, FieldProblem):
+                    if not isinstance(made, FieldError):
                         self.responses += bool(made[0].output)
                         self._given += 1
                         yield made
@@ -152,33 +155,31 @@ class Report:
                         later = chain(found, chain.from_iterable(some))
                         raise self._error(item, made, later)
             self.position = position_of(stream)
-        if self.skipped and not self._ids:
-            message = f"has no verdict that can be read; the first is {self._left_out[0]}"
-            raise ReportError(self._source.shown_name, "", message, "Fix the file.")
-        if 0 < (count := self._unread.count) == self._unread.ballots:
-            message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
-            keys = self._unread.keys
-            seen = f" (seen in them: {keys})" if keys else ""
-            seen += f"; {self._tally.unreadable}" if self._tally.unreadable else ""
-            raise ReportError(self._source.shown_name, "", message + seen, _ANSWER_HINT)
-        self._close_notes()
+        self._close()
         self._ids = IdSet()  # no longer needed, and large
 
     def _read_group(self, items: list[ReportVerdict]) -> list[Checked]:
         some = [*zip(items, map(self._read, items), strict=True)]
         verdicts = [made[0] for _, made in some if type(made) is tuple]
-        self._unread.add(verdicts)
+        jurors = [juror for one in verdicts for juror in one.jurors]
+        self._ballots += len(jurors)
+        for juror in jurors:
+            if juror.status == "unknown":
+                self._unknown += 1
+                named = (juror.meta or {}).get(UNREAD)
+                if isinstance(named, list) and len(self._unread) <= MOST_UNREAD:
+                    self._unread.update(dict.fromkeys(one for one in named if isinstance(one, str)))
         ids = [one.id for one in verdicts]
         if len(set(ids)) < len(ids) or not self._ids.isdisjoint(ids):
             return [(item, self._unique(made)) for item, made in some]
         self._ids.update(ids)
         return some
 
-    def _read(self, item: ReportVerdict) -> Written | FieldProblem:
+    def _read(self, item: ReportVerdict) -> Written | FieldError:
         verdict = item.value
         if secrets := item.secrets | self._secrets:
             if len(secrets) > MOST_SECRETS:
-                return FieldProblem((), f"shows over {MOST_SECRETS} keys in clear")
+                return FieldError((), f"shows over {MOST_SECRETS} keys in clear")
             if len(self._met) < MOST_SECRETS:
                 self._met |= secrets
             verdict = without_secrets(verdict, secrets)
@@ -189,7 +190,7 @@ class Report:
         if item.problem:
             return item.problem
         made = checked_verdict(verdict)
-        if isinstance(made, FieldProblem):
+        if isinstance(made, FieldError):
             return made
         altered = not self._foreign or guard(verdict)
         text = json_of(verdict)
@@ -197,18 +198,18 @@ class Report:
             text = json_of(verdict)
         return verdict_model(text) if altered else made, text
 
-    def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
+    def _unique(self, made: Written | FieldError) -> Written | FieldError:
         """Return a verdict with an id of its own, and remember it.
 
         The second of equal ids gets ``#2`` in a foreign file, and is a problem in a canonical one.
         """
-        if isinstance(made, FieldProblem):
+        if isinstance(made, FieldError):
             return made
         name = unused = made[0].id
         if name in self._ids:
             if not self._foreign:
                 problem = f"must be unique in the report, found {found(name)} again"
-                return FieldProblem(("id",), problem)
+                return FieldError(("id",), problem)
             self._made_unique += 1
             count = self._counts.get(name, 1)
             while unused in self._ids:
@@ -221,33 +222,44 @@ class Report:
         return made
 
     def _error(
-        self, item: ReportVerdict, problem: FieldProblem, later: Iterator[Checked]
+        self, item: ReportVerdict, problem: FieldError, later: Iterator[Checked]
     ) -> ReportError:
         bad = rest = 0
         for _, made in islice(later, _COUNT_AT_MOST + 1):
             rest += 1
-            bad += isinstance(made, FieldProblem)
+            bad += isinstance(made, FieldError)
         leaves = f"leaves out {bad + 1} of {self._given + 1 + rest}"
         if rest > _COUNT_AT_MOST:
             leaves = f"leaves out at least {bad + 1}"
         hint = f"Fix the file, or open with --skip-bad ({leaves})."
         return ReportError(self._source.shown_name, _spelt(item, problem), problem.text, hint)
 
-    def _close_notes(self) -> None:
+    def _close(self) -> None:
+        """Complete the notes; raise ReportError if nothing could be read, or not one ballot."""
+        if self.skipped and not self._ids:
+            message = f"has no verdict that can be read; the first is {self._left_out[0]}"
+            raise ReportError(self._source.shown_name, "", message, "Fix the file.")
+        count = self._unknown
+        named = [show_line(key, 60) for key in [*self._unread][:MOST_UNREAD]]
+        keys = ", ".join(named) + ", ..." * (len(self._unread) > MOST_UNREAD)
+        if 0 < count == self._ballots:
+            message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
+            message += f" (seen in them: {keys})" if keys else ""
+            message += f"; {self._tally.unreadable}" if self._tally.unreadable else ""
+            raise ReportError(self._source.shown_name, "", message, _ANSWER_HINT)
         self.notes[:] = self._tally.notes
         if not self._ids:
             self.notes.append("has no verdicts")
         if self.texts is not None:
             self.notes.append(self.texts.note())
-        if count := self._unread.count:
-            unknown = f"{count} of {self._unread.ballots} ballots say nothing that was understood"
-            keys = f": {self._unread.keys}" if self._unread.keys else ""
-            self.notes.append(f"{unknown}, and count as unknown{keys}")
+        if count:
+            unknown = f"{count} of {self._ballots} ballots say nothing that was understood"
+            self.notes.append(f"{unknown}, and count as unknown{f': {keys}' if keys else ''}")
         if self.skipped:
             more = self.skipped - len(self._left_out)
             total = self.skipped + self._given
-            named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
-            self.notes.append(f"left out {self.skipped} of {total} verdicts: {named}")
+            shown = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
+            self.notes.append(f"left out {self.skipped} of {total} verdicts: {shown}")
         for count, note in (
             (self._made_unique, "made {} id{} unique with #2 and so on"),
             (self._tally.blank_lines, "skipped {} blank line{}"),
@@ -259,7 +271,7 @@ class Report:
                 self.notes.append(note.format(count, "s" * (count > 1)))
 
 
-def _spelt(item: ReportVerdict, problem: FieldProblem) -> str:
+def _spelt(item: ReportVerdict, problem: FieldError) -> str:
     path = spell_path(problem.path, item.origin)
     return f"{item.where}: {path}" if item.where else path
 
@@ -284,9 +296,7 @@ class Record(Struct, frozen=True):
         """Return a verdict made of this record, with the record's place."""
         return ReportVerdict(self._where, body, spell_path(self.path), secrets=secrets)
 
-    def refused(
-        self, problem: FieldProblem, secrets: frozenset[str] = frozenset()
-    ) -> ReportVerdict:
+    def refused(self, problem: FieldError, secrets: frozenset[str] = frozenset()) -> ReportVerdict:
         """Return an entry without a verdict, with the reason and the record's place."""
         return ReportVerdict(self._where, None, spell_path(self.path), problem, secrets=secrets)
 

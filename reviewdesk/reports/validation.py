@@ -18,14 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from reviewdesk.reports.wording import (
-    FieldError,
-    FieldProblem,
-    Path,
-    found,
-    keylike,
-    names_a_secret,
-)
+from reviewdesk.reports.wording import FieldError, Path, found, keylike, names_a_secret
 
 MEND = "Fix it, or leave it out."
 KEY_FOR_A_NAME = "has an API key for a name (not shown)"
@@ -118,28 +111,27 @@ def validated(model: type[_Model], value: object) -> _Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        problem = first_problem(model, value, error)
+        every = error.errors(include_url=False)
     except RecursionError:
-        problem = FieldProblem((), "is nested too deep")
+        raise FieldError((), "is nested too deep") from None
     # Raised outside the handler, because its context would quote a value that may be an API key.
-    raise FieldError(problem.path, problem.text, problem.hint)
+    raise _first_problem(model, value, every)
 
 
-def first_problem(model: type[Strict], value: object, error: ValidationError) -> FieldProblem:
+def _first_problem(model: type[Strict], value: object, every: Sequence[ErrorDetails]) -> FieldError:
     """Return the first unknown key, which may explain the rest, or else the first problem."""
-    every = error.errors(include_url=False)
     details = next((one for one in every if one["type"] == "extra_forbidden"), every[0])
     path = _in_file(value, details["loc"])
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, FieldError):
-        path = (*path, *cause.problem.path)
+        path = (*path, *cause.path)
     for at, step in enumerate(path):
         if keylike(str(step)):
-            return FieldProblem(path[:at], KEY_FOR_A_NAME, model.secret_hint or "Take it out.")
+            return FieldError(path[:at], KEY_FOR_A_NAME, model.secret_hint or "Take it out.")
     if isinstance(cause, FieldError):
-        return FieldProblem(path, cause.problem.text, cause.problem.hint)
+        return FieldError(path, cause.text, cause.hint)
     if details["type"] == "missing":
-        return FieldProblem(path, "is missing", f'Add "{path[-1]}" to it.')
+        return FieldError(path, "is missing", f'Add "{path[-1]}" to it.')
     if details["type"] == "extra_forbidden":
         model = _model_at(model, path[:-1])
         key = str(path[-1])
@@ -147,10 +139,10 @@ def first_problem(model: type[Strict], value: object, error: ValidationError) ->
         typo = get_close_matches(key[:80].lower(), known, 1, _TYPO_SIMILARITY)
         secret = model.secret_hint and names_a_secret(key) and not typo
         hint = model.secret_hint if secret else nearest(key, known)
-        return FieldProblem(path, f"is not a key of {model.what}", hint)
+        return FieldError(path, f"is not a key of {model.what}", hint)
     value = details.get("ctx", {}).get("actual_length", details["input"])
     text, hint = _expected(model, path, details)
-    return FieldProblem(path, f"must be {text}, found {found(value)}", hint)
+    return FieldError(path, f"must be {text}, found {found(value)}", hint)
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
@@ -14,27 +13,21 @@ JsonObject: TypeAlias = dict[str, Any]
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-@dataclass(frozen=True)
-class FieldProblem:
-    """A problem in a value: the path to it, the message, and what to do."""
-
-    path: Path
-    text: str
-    hint: str = ""
-
-
 class FieldError(ValueError):
-    """A value cannot be used; ``problem`` says which one and why."""
+    """A value cannot be used: the path to it, the message, and what to do.
+
+    Inside a model, the path starts at the model's value. A check of many values returns the error.
+    """
 
     def __init__(self, path: Sequence[str | int], text: str, hint: str = "") -> None:
-        """Build the problem; inside a model, the path starts at the model's value."""
         super().__init__(text)
-        self.problem = FieldProblem(tuple(path), text, hint)
+        self.path = tuple(path)
+        self.text = text
+        self.hint = hint
 
     def within(self, *steps: str | int) -> "FieldError":
         """Return the error as one of an outer value, in which ``steps`` lead to this value."""
-        found = self.problem
-        return FieldError((*steps, *found.path), found.text, found.hint)
+        return FieldError((*steps, *self.path), self.text, self.hint)
 
 
 def spell_path(path: Sequence[str | int], root: str = "$") -> str:

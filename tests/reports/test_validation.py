@@ -15,7 +15,7 @@ from reviewdesk.reports.bytes.yaml_nodes import read_yaml
 from reviewdesk.reports.panels.cases_file import read_cases
 from reviewdesk.reports.suites.suite import read_suite
 from reviewdesk.reports.validation import Strict, Wanted, validated
-from reviewdesk.reports.wording import FieldError, FieldProblem
+from reviewdesk.reports.wording import FieldError
 
 KEY = "sk-live-4f9aT7Qe2LmZ8xWb"
 HIDDEN = "a value that may hold an API key (not shown)"
@@ -52,11 +52,11 @@ class Outer(Strict):
     routes: dict[str, int] = Field(default_factory=dict)
 
 
-def problem(value: Any) -> FieldProblem:
+def problem(value: Any) -> FieldError:
     with pytest.raises(FieldError) as caught:
         validated(Outer, value)
     assert KEY not in "".join(traceback.format_exception(caught.value))
-    return caught.value.problem
+    return caught.value
 
 
 @pytest.mark.parametrize(

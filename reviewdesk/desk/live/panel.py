@@ -216,8 +216,7 @@ class Panel(PanelSpec):
             try:
                 case = item if isinstance(item, Case) else case_from(item)
             except FieldError as error:
-                wrong = error.problem
-                raise UsageError(f"{spell_path(wrong.path)}: {wrong.text}", wrong.hint) from None
+                raise UsageError(f"{spell_path(error.path)}: {error.text}", error.hint) from None
             if not (case.rubric or self.rubric):
                 problem = f"case {case.id!r} has no rubric, and the panel has none"
                 raise UsageError(problem, "Give one of them")

@@ -14,11 +14,15 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.dense import escaped, occurrences
 from reviewdesk.errors import InputFileError, LabelsFileError, ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.wording import FieldError
 
 MAX_ITEM = 8 << 20
 """The longest verdict, line or header value, in characters."""
 
 MAX_DEPTH = 64
+_TOO_DEEP = f"is nested more than {MAX_DEPTH} levels deep"
+HOLDERS = frozenset({dict, list})
+"""The types of values that hold others."""
 
 Fail: TypeAlias = Callable[[str, str, str], InputFileError]
 """A function from ``(where, problem, hint)`` to the error that names the file."""
@@ -37,15 +41,6 @@ _SYNTAX = {
     "Invalid \\uXXXX": "a text contains a broken \\u escape",
     "Extra data": "something follows where the value ends",
 }
-
-
-class NonStandardJsonError(ValueError):
-    """The text has JSON syntax, but breaks the standard or one of our bounds."""
-
-    def __init__(self, problem: str, hint: str = "") -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.hint = hint
 
 
 @dataclass
@@ -70,22 +65,25 @@ class ImportTally:
     decoder: json.JSONDecoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.decoder = _DECODER
-        if self.lenient:
-            # NaN and infinite numbers become null, and are counted.
-            def nothing(_word: str) -> None:
-                self.nonfinite += 1
+        def constant(word: str) -> None:
+            if not self.lenient:
+                problem = f"has {word}, which is not standard JSON"
+                raise FieldError((), problem, "Write null instead.")
+            self.nonfinite += 1
 
-            def real(text: str) -> float | None:
-                value = float(text)
-                if math.isfinite(value):
-                    return value
-                nothing(text)
-                return None
+        def real(text: str) -> float | None:
+            value = float(text)
+            if math.isfinite(value):
+                return value
+            if not self.lenient:
+                shown = show_line(text, 40)
+                raise FieldError((), f"contains the number {shown}, which is too large")
+            self.nonfinite += 1
+            return None
 
-            self.decoder = json.JSONDecoder(
-                object_pairs_hook=_pairs, parse_constant=nothing, parse_float=real, parse_int=_int
-            )
+        self.decoder = json.JSONDecoder(
+            object_pairs_hook=_pairs, parse_constant=constant, parse_float=real, parse_int=_int
+        )
 
 
 _Item = TypeVar("_Item")
@@ -116,19 +114,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         problem = f'has the key "{show_line(twice, 60)}" twice'
-        raise NonStandardJsonError(problem, "Keep one of them.")
+        raise FieldError((), problem, "Keep one of them.")
     return found
-
-
-def _constant(word: str) -> Any:
-    raise NonStandardJsonError(f"has {word}, which is not standard JSON", "Write null instead.")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise NonStandardJsonError(f"contains the number {show_line(text, 40)}, which is too large")
-    return value
 
 
 def _int(text: str) -> int:
@@ -137,13 +124,8 @@ def _int(text: str) -> int:
         return int(text)
     if len(text) > 21 or not -(2**63) <= int(text) < 2**64:
         problem = f"contains the whole number {show_line(text, 40)}, which is too large"
-        raise NonStandardJsonError(problem)
+        raise FieldError((), problem)
     return int(text)
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float, parse_int=_int
-)
 
 
 _LAX_DECODER = json.JSONDecoder()
@@ -182,15 +164,14 @@ def is_too_deep(data: bytes, value: Any) -> bool:
     brackets = data.count(b"{") + data.count(b"[")
     if brackets <= MAX_DEPTH:
         return False
-    plain = value if type(value) in _HOLDER else msgspec.to_builtins(value)
-    return _is_deeper(plain, MAX_DEPTH)
+    return _is_deeper(value if type(value) in HOLDERS else msgspec.to_builtins(value))
 
 
 def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
     """Decode the value at ``start``; return it and the index of its end.
 
     Raise json.JSONDecodeError if the syntax is wrong, or the text ends too early. Raise
-    NonStandardJsonError for doubled keys, NaN, numbers that overflow, or too deep nesting.
+    FieldError for doubled keys, NaN, numbers that overflow, or too deep nesting.
     """
     try:
         if len(text) - start > _LONG and (end := _end_of(text, start)):
@@ -199,13 +180,13 @@ def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
                 return value, end
         value, end = tally.decoder.raw_decode(text, start)
     except RecursionError as error:
-        raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep") from error
+        raise FieldError((), _TOO_DEEP) from error
     if end - start <= MAX_DEPTH and "\\" not in text[start:end]:
         return value, end
     # Counting brackets is one pass in C; the depth is measured only if there are many.
     brackets = text.count("{", start, end) + text.count("[", start, end)
-    if brackets > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
-        raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep")
+    if brackets > MAX_DEPTH and _is_deeper(value):
+        raise FieldError((), _TOO_DEEP)
     if ESCAPED_SURROGATE.search(text, start, end):
         value = _replace_surrogates(value, tally)
     return value, end
@@ -238,21 +219,18 @@ def syntax_problem(error: json.JSONDecodeError) -> str:
     return "is not JSON: a text in double quotes does not end"
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def _is_deeper(value: Any) -> bool:
     layer = [value]
-    for _ in range(levels):
+    for _ in range(MAX_DEPTH):
         layer = [
             child
             for node in layer
             for child in (node.values() if type(node) is dict else node)
-            if type(child) in _HOLDER
+            if type(child) in HOLDERS
         ]
         if not layer:
             return False
     return True
-
-
-_HOLDER = frozenset({dict, list})
 
 
 def _replace_surrogates(value: Any, tally: ImportTally) -> Any:

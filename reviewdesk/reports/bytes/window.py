@@ -19,14 +19,13 @@ from reviewdesk.reports.bytes.strict_json import (
     UNCLEAN,
     Fail,
     ImportTally,
-    NonStandardJsonError,
     decode,
     decode_clean,
     decode_whole,
     syntax_problem,
     together,
 )
-from reviewdesk.reports.wording import Path, spell_path
+from reviewdesk.reports.wording import FieldError, Path, spell_path
 
 CHUNK = 1 << 18
 _GROUP = 16
@@ -36,7 +35,6 @@ _OF_TOKENS = "+-." + string.digits + string.ascii_letters
 """The characters of numbers, true, false, null, NaN and Infinity."""
 _TEXT = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """The inside of a text, up to its closing quote or to a backslash that ends the held part."""
-_OPENING = ("{", "[")
 _GAP = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 """The separator between two elements of a list."""
 _HEAD = 24
@@ -114,8 +112,8 @@ def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_
     except json.JSONDecodeError as error:
         column = error.pos + 1
         raise fail(f"{where}, column {column}", syntax_problem(error), hint) from error
-    except NonStandardJsonError as error:
-        raise fail(where, error.problem, error.hint) from error
+    except FieldError as error:
+        raise fail(where, error.text, error.hint) from error
 
 
 def read_lines(
@@ -129,8 +127,8 @@ def read_lines(
             yield line.number, value if known else line_value(line, fail, tally, hint)
 
 
-class _TooLongError(Exception):
-    """The value is longer than ``MAX_ITEM``; the window is still at its start."""
+_TOO_LONG = object()
+"""Stands for a value that is longer than ``MAX_ITEM``; the window is still at its start."""
 
 
 class Window:
@@ -298,7 +296,7 @@ class Window:
                             (value,) = decode_clean([data])
                             if value is UNCLEAN:
                                 value = decode(data.decode(), 0, self._tally)[0]
-                        except (json.JSONDecodeError, NonStandardJsonError):
+                        except (json.JSONDecodeError, FieldError):
                             break  # value raises the error
                         yield index, value, None
                     index += 1
@@ -387,10 +385,7 @@ class Window:
 
     def value(self, where: str) -> Any:
         """Decode the value that starts here and step over it."""
-        try:
-            return self._value(where)
-        except _TooLongError as error:
-            raise self._fail(where, TOO_LONG, "") from error
+        return self.skim(where, allowed=lambda: False)
 
     def skim(self, where: str, depth: int = 0, allowed: Callable[[], bool] = lambda: True) -> Any:
         """Decode the value that starts here, or return a shell of it if it is too long to hold.
@@ -399,17 +394,16 @@ class Window:
         ``depth`` is the number of too long values around this one. ``allowed`` is called before a
         shell is made: if it returns False, a value that is too long is an error, as in ``value``.
         """
-        try:
-            return self._value(where)
-        except _TooLongError as error:
-            if not allowed():
-                raise self._fail(where, TOO_LONG, "") from error
-            start = self.peek()
+        found = self._value(where)
+        if found is not _TOO_LONG:
+            return found
+        start = self.peek()
+        too_deep = depth >= _MAX_NESTED and start != '"'
+        if too_deep or start not in ("{", "[", '"') or not allowed():
+            raise self._fail(where, TOO_LONG, "")
         if start == '"':
             self._step_over_text()
             return None
-        if depth >= _MAX_NESTED or start not in _OPENING:
-            raise self._fail(where, TOO_LONG, "")
         if start == "[":
             some: list[Any] = []
             for _ in self.elements():
@@ -448,15 +442,15 @@ class Window:
                     raise self._fail("", *_CUT_OFF) from error
                 held = len(self._text) - self._at
                 if held > MAX_ITEM:
-                    raise _TooLongError from error
+                    return _TOO_LONG
                 self.more(min(max(CHUNK, held), MAX_ITEM + CHUNK - held))
                 continue
-            except NonStandardJsonError as error:
-                raise self._fail(where, error.problem, error.hint) from error
+            except FieldError as error:
+                raise self._fail(where, error.text, error.hint) from error
             if end - self._at > MAX_ITEM:
                 # The tally counts its parts when they are stepped over.
                 self._tally.nonfinite, self._tally.surrogates = counted
-                raise _TooLongError
+                return _TOO_LONG
             self._at = end
             return found
 

@@ -4,7 +4,7 @@ The stored bodies are the JSON of the file; only optional keys that are null are
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from fractions import Fraction
@@ -22,7 +22,7 @@ from reviewdesk.domain.report_model import (
     verdict_model,
 )
 from reviewdesk.reports.bytes.strict_json import REFUSED, UNCLEAN, is_too_deep, quotes
-from reviewdesk.reports.wording import FieldProblem, Path, found, must_be, spell_path
+from reviewdesk.reports.wording import FieldError, Path, found, must_be, spell_path
 
 _Model = TypeVar("_Model", bound=msgspec.Struct)
 _TIME = re.compile(
@@ -45,32 +45,39 @@ def is_time(text: str) -> bool:
     return True
 
 
-def header_problem(header: Any) -> FieldProblem | None:
+def header_problem(header: Any) -> FieldError | None:
     """Return the first problem of a report's header, or None."""
-    made = _checked(HeaderModel, header, _header_rules)
-    return made if isinstance(made, FieldProblem) else None
+    made = _checked(HeaderModel, header)
+    if isinstance(made, FieldError):
+        return made
+    quorum = made.defaults.quorum if made.defaults else None
+    return _time(made.created_at, ("created_at",)) or _quorum(quorum, ("defaults", "quorum"))
 
 
-def checked_verdict(verdict: Any) -> VerdictModel | FieldProblem:
-    return _checked(VerdictModel, verdict, verdict_rules)
+def checked_verdict(verdict: Any) -> VerdictModel | FieldError:
+    made = _checked(VerdictModel, verdict)
+    return made if isinstance(made, FieldError) else verdict_rules(made) or made
 
 
 def run_facts_problem(value: dict[str, Any]) -> str:
     """Return what is wrong with the facts of a run, in words; empty if nothing is."""
-    made = _checked(RunFactsModel, value, _run_rules)
-    return f"{spell_path(made.path)} {made.text}" if isinstance(made, FieldProblem) else ""
+    made = _checked(RunFactsModel, value)
+    if isinstance(made, RunFactsModel):
+        problem = _quorum(made.options.quorum, ("options", "quorum"))
+        if problem is None and not made.options.skip_bad:
+            problem = FieldError(("options", "skip_bad"), must_be("true", False))
+    else:
+        problem = made
+    return f"{spell_path(problem.path)} {problem.text}" if problem else ""
 
 
-def _checked(
-    kind: type[_Model], value: Any, rules: Callable[[_Model], FieldProblem | None]
-) -> _Model | FieldProblem:
+def _checked(kind: type[_Model], value: Any) -> _Model | FieldError:
     try:
-        made = msgspec.convert(value, kind)
-        return rules(made) or made
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         return _misfit(str(error), value, kind)
     except RecursionError:
-        return FieldProblem((), "is nested too deep")
+        return FieldError((), "is nested too deep")
 
 
 _PLACE = re.compile(r" - at `\$([^`]*)`\Z")
@@ -81,7 +88,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _misfit(message: str, value: Any, kind: Any) -> FieldProblem:
+def _misfit(message: str, value: Any, kind: Any) -> FieldError:
     """Return the problem that a message of msgspec describes, reworded and with its path."""
     path: list[str | int] = []
     place = _PLACE.search(message)
@@ -95,14 +102,14 @@ def _misfit(message: str, value: Any, kind: Any) -> FieldProblem:
         path.append(step)
         value = value[step]
     if message.startswith("Object missing required field"):
-        return FieldProblem((*path, message.split("`")[1]), "is missing")
+        return FieldError((*path, message.split("`")[1]), "is missing")
     if message.startswith("Object contains unknown field"):
         (struct,) = (one for one in _branches(kind) if hasattr(one, "__struct_encode_fields__"))
         unknown = next(key for key in value if key not in struct.__struct_encode_fields__)
-        return FieldProblem(
+        return FieldError(
             (*path, unknown), "is not a key of this format (free data belongs under meta)"
         )
-    return FieldProblem(tuple(path), must_be(_words(kind), value))
+    return FieldError(tuple(path), must_be(_words(kind), value))
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -148,19 +155,7 @@ def _words(kind: Any) -> str:
     return _WORDS.get(get_origin(first) or first, "an object")
 
 
-def _header_rules(header: HeaderModel) -> FieldProblem | None:
-    quorum = header.defaults.quorum if header.defaults else None
-    return _time(header.created_at, ("created_at",)) or _quorum(quorum, ("defaults", "quorum"))
-
-
-def _run_rules(facts: RunFactsModel) -> FieldProblem | None:
-    problem = _quorum(facts.options.quorum, ("options", "quorum"))
-    if problem is None and not facts.options.skip_bad:
-        return FieldProblem(("options", "skip_bad"), must_be("true", False))
-    return problem
-
-
-def verdict_rules(verdict: VerdictModel, path: Path = ()) -> FieldProblem | None:
+def verdict_rules(verdict: VerdictModel, path: Path = ()) -> FieldError | None:
     """Return the first problem of a verdict whose keys and values all have the right type."""
     problem = _jurors(verdict, path) or _quorum(verdict.quorum, (*path, "quorum"))
     if not problem and verdict.human:
@@ -172,12 +167,12 @@ def verdict_rules(verdict: VerdictModel, path: Path = ()) -> FieldProblem | None
     return problem
 
 
-def _jurors(verdict: VerdictModel, path: Path) -> FieldProblem | None:
+def _jurors(verdict: VerdictModel, path: Path) -> FieldError | None:
     seen: set[str] = set()
     for seat, juror in enumerate(verdict.jurors):
         if juror.id in seen:
             text = f"must be unique within the verdict, found {found(juror.id)} again"
-            return FieldProblem((*path, "jurors", seat, "id"), text)
+            return FieldError((*path, "jurors", seat, "id"), text)
         seen.add(juror.id)
         if juror.at and (problem := _time(juror.at, (*path, "jurors", seat, "at"))):
             return problem
@@ -185,28 +180,28 @@ def _jurors(verdict: VerdictModel, path: Path) -> FieldProblem | None:
             for key, value in (("score", juror.score), ("pass", juror.pass_)):
                 if value is not None and value is not msgspec.UNSET:
                     text = must_be("null where the juror has an error", value)
-                    return FieldProblem((*path, "jurors", seat, key), text)
+                    return FieldError((*path, "jurors", seat, key), text)
     for key in ("dropped_low", "dropped_high") if verdict.trim else ():
         for index, name in enumerate(getattr(verdict.trim, key) or ()):
             if name not in seen:
                 text = f"must name a juror of the verdict, found {found(name)}"
-                return FieldProblem((*path, "trim", key, index), text)
+                return FieldError((*path, "trim", key, index), text)
     return None
 
 
-def _time(value: str | None, path: Path) -> FieldProblem | None:
+def _time(value: str | None, path: Path) -> FieldError | None:
     fits = value is None or is_time(value)
-    return None if fits else FieldProblem(path, must_be(_TIME_WORDS, value))
+    return None if fits else FieldError(path, must_be(_TIME_WORDS, value))
 
 
-def _quorum(quorum: float | str | None, path: Path) -> FieldProblem | None:
+def _quorum(quorum: float | str | None, path: Path) -> FieldError | None:
     if not isinstance(quorum, str):
         return None
     over, under = quorum.split("/")
     short = len(quorum) <= 40 and quorum.isprintable()
     if short and int(under) > 0 and 0 < Fraction(int(over), int(under)) <= 1:
         return None
-    return FieldProblem(path, must_be("a fraction above 0 and at most 1", quorum))
+    return FieldError(path, must_be("a fraction above 0 and at most 1", quorum))
 
 
 _ESCAPE = re.compile(rb"\\u")

@@ -45,7 +45,7 @@ from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.mapping.values import filled, listed, record, without_nulls
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
-from reviewdesk.reports.wording import FieldProblem, JsonObject, spell_path
+from reviewdesk.reports.wording import FieldError, JsonObject, spell_path
 
 Scores = dict[str, JsonObject]
 
@@ -388,7 +388,7 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
             if isinstance(sample, InputFileError):
                 place = sample.where if sample.where != shown else ""
                 problem = ": ".join(filter(None, (place, sample.problem)))
-                yield ReportVerdict(shown, None, problem=FieldProblem((), problem))
+                yield ReportVerdict(shown, None, problem=FieldError((), problem))
             else:
                 yield from _items(shown, "$", sample, mapper, name)
         tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
@@ -429,7 +429,7 @@ def _items(
     where: str, path: str, sample: Sample | None, mapper: SampleMapper, pointer: str
 ) -> Iterator[ReportVerdict]:
     if sample is None:
-        yield ReportVerdict(where, None, path, FieldProblem((), "must be an object"))
+        yield ReportVerdict(where, None, path, FieldError((), "must be an object"))
         return
     for verdict in mapper.verdicts(sample, pointer):
         yield ReportVerdict(where, verdict, path)

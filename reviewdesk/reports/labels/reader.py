@@ -385,5 +385,5 @@ def checked_row(model: type[_Model], row: Row, line: int, fail: Fail) -> _Model:
     try:
         return validated(model, row)
     except FieldError as error:
-        problem = f"{error.problem.path[0]} {error.problem.text}"
+        problem = f"{error.path[0]} {error.text}"
         raise fail(f"line {line}", problem, "") from None

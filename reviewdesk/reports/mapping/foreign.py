@@ -6,11 +6,10 @@ status ``unknown`` and lists the keys under ``meta``. A report with no other bal
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from reviewdesk.domain.report_model import VerdictModel
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import Decision, Status, folded, label_decision
 from reviewdesk.errors import ReportError
@@ -160,7 +159,7 @@ UNREAD = "unread"
 """The key in a ballot's ``meta`` that lists the unread keys."""
 
 _ANSWERS = ("score", "raw_score", "pass", "label", "error")
-_MOST_UNREAD = 12
+MOST_UNREAD = 12
 
 
 def unread_keys(
@@ -196,7 +195,7 @@ def understood(ballot: JsonObject, keys: Iterable[str]) -> JsonObject:
     kept = {key: value for key, value in ballot.items() if key != "pass"}
     meta = {
         **(ballot.get("meta") or {}),
-        UNREAD: [show_line(key, 60) for key in named[:_MOST_UNREAD]],
+        UNREAD: [show_line(key, 60) for key in named[:MOST_UNREAD]],
     }
     return {**kept, "status": Status.UNKNOWN.value, "meta": meta}
 
@@ -215,31 +214,6 @@ def measured(ballot: JsonObject, count: Callable[[str], None]) -> JsonObject:
         return ballot
     count(NOT_MEASURED)
     return {**ballot, "pass": None}
-
-
-class UnreadBallots:
-    """Counts the ballots of a report that were not understood, and collects their keys."""
-
-    def __init__(self) -> None:
-        self.count = self.ballots = 0
-        self._keys: dict[str, None] = {}
-
-    def add(self, verdicts: Sequence[VerdictModel]) -> None:
-        """Count the ballots of verdicts, and those of them that were not understood."""
-        jurors = [juror for one in verdicts for juror in one.jurors]
-        self.ballots += len(jurors)
-        for juror in jurors:
-            if juror.status == "unknown":
-                self.count += 1
-                named = (juror.meta or {}).get(UNREAD)
-                if isinstance(named, list) and len(self._keys) <= _MOST_UNREAD:
-                    self._keys.update(dict.fromkeys(key for key in named if isinstance(key, str)))
-
-    @property
-    def keys(self) -> str:
-        """The keys on one line, shortened for display."""
-        more = ", ..." if len(self._keys) > _MOST_UNREAD else ""
-        return ", ".join(show_line(key, 60) for key in [*self._keys][:_MOST_UNREAD]) + more
 
 
 _STATUS_BY_WORD = (

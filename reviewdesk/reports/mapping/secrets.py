@@ -7,6 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.report_model import json_of
 from reviewdesk.domain.safetext import MaskedKeys
+from reviewdesk.reports.bytes.strict_json import HOLDERS
 from reviewdesk.reports.mapping.values import unused
 
 _NAMED = re.compile(
@@ -70,8 +71,8 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
             node = node.values()
         elif type(node) is not list:
             continue
-        if not _HOLDER.isdisjoint(map(type, node)):
-            ahead += [item for item in node if type(item) in _HOLDER]
+        if not HOLDERS.isdisjoint(map(type, node)):
+            ahead += [item for item in node if type(item) in HOLDERS]
     if not texts:
         return frozenset()
     found = {_SCHEME.sub("", one.strip(), count=1) for one in texts if isinstance(one, str)}
@@ -129,10 +130,10 @@ def without_settings(value: Any) -> Any:
         return [without_settings(item) for item in value]
     if type(value) is dict:
         left = settings_among(tuple(value))
-        if not left and _HOLDER.isdisjoint(map(type, value.values())):
+        if not left and HOLDERS.isdisjoint(map(type, value.values())):
             return value
         return {
-            key: without_settings(item) if type(item) in _HOLDER else item
+            key: without_settings(item) if type(item) in HOLDERS else item
             for key, item in value.items()
             if key not in left
         }
@@ -154,7 +155,7 @@ def changed(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-_TEXT_OR_HOLDER = frozenset({str, list, dict})
+_TEXT_OR_HOLDER = HOLDERS | {str}
 
 
 def without_secrets(value: Any, secrets: frozenset[str]) -> Any:
@@ -196,7 +197,7 @@ def guard(body: dict[str, Any]) -> bool:
         for key in _GUARDED.intersection(record):
             stated = record[key]
             is_name = key in _NAMES and type(stated) is str
-            if type(stated) in _HOLDER and not _may_hold_key(json_of(stated)):
+            if type(stated) in HOLDERS and not _may_hold_key(json_of(stated)):
                 continue
             kept = _without_likely_name(stated) if is_name else changed(stated, without_likely)
             if kept != stated:
@@ -211,9 +212,6 @@ def guard(body: dict[str, Any]) -> bool:
             {**juror, "id": unused(without_likely(juror["id"]), taken)} for juror in jurors
         ]
     return found
-
-
-_HOLDER = frozenset({list, dict})
 
 
 @lru_cache(maxsize=4096)

@@ -200,9 +200,8 @@ def read_cases(source: Source) -> Iterator[Case]:
                 try:
                     case = validated(CaseEntry, value).case()
                 except FieldError as error:
-                    found = error.problem
-                    where = f"line {line}: {spell_path(found.path)}"
-                    raise fail(where, found.text, found.hint) from None
+                    where = f"line {line}: {spell_path(error.path)}"
+                    raise fail(where, error.text, error.hint) from None
                 if case.id in seen:
                     text = f'is that of line {seen[case.id]} too: "{show_line(case.id, 60)}"'
                     raise fail(f"line {line}: $.id", text, "Give each case its own.")

@@ -57,11 +57,10 @@ def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
     try:
         yield node
     except FieldError as error:
-        found = error.problem
-        line = node.line_of(error.problem.path)
+        line = node.line_of(error.path)
         place = f"{source.shown_name}:{line}" if line else source.shown_name
-        text = show_line(found.text, 400)
-        raise PanelError(place, spell_path(found.path), text, found.hint) from None
+        text = show_line(error.text, 400)
+        raise PanelError(place, spell_path(error.path), text, error.hint) from None
 
 
 def _toml(source: Source, empty: str) -> Node:

@@ -47,14 +47,7 @@ from reviewdesk.reports.report import (
     records,
 )
 from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.wording import (
-    FieldError,
-    FieldProblem,
-    JsonObject,
-    Path,
-    must_be,
-    spell_path,
-)
+from reviewdesk.reports.wording import FieldError, JsonObject, Path, must_be, spell_path
 
 _NAME_LENGTH = 200
 
@@ -409,7 +402,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         some = False
         for found in rows(stream, tally):
             if not isinstance(found.value, dict):
-                yield found.refused(FieldProblem((), must_be("an object", found.value)))
+                yield found.refused(FieldError((), must_be("an object", found.value)))
                 continue
             place = f"line {found.line}" if found.line else found.pointer
             secrets = of_file | named_secrets(found.value, _CONTENT)
@@ -420,7 +413,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                     some = True
                     yield found.item(verdict, secrets)
             except FieldError as error:
-                yield found.refused(error.problem)
+                yield found.refused(error)
         if streamed and not some:
             raise LateFactError
         remarks = mapper.panels.notes.notes("keys not mapped and left out")

@@ -492,10 +492,8 @@ def read_suite(path: str) -> Suite:
         # The readers of bytes raise errors about reports; this is a suite.
         raise SuiteError(error.file, 0, error.problem, "Name the suite's YAML file.") from error
     except FieldError as error:
-        found = error.problem
-        line = root.line_of(found.path)
-        text = f"{spell_path(found.path)}: {found.text}"
-        raise SuiteError(source.shown_name, line, text, found.hint) from None
+        text = f"{spell_path(error.path)}: {error.text}"
+        raise SuiteError(source.shown_name, root.line_of(error.path), text, error.hint) from None
     kinds: dict[str, Sequence[Gate]] = {
         "jury": suite.jury or (), "calibration": suite.calibration or (),
     }  # fmt: skip

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.verdict import folded
-from reviewdesk.reports.bytes.strict_json import ImportTally, NonStandardJsonError, decode_whole
+from reviewdesk.reports.bytes.strict_json import ImportTally, decode_whole
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import LabelWords
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.wording import must_be
+from reviewdesk.reports.wording import FieldError, must_be
 
 Cells: TypeAlias = Mapping[str, Any]
 """The cells of a row, or the members of an object in it."""
@@ -413,7 +413,7 @@ def _decoded(value: str) -> Any:
     value = match[1] or match[2] if (match := _FENCED.match(value)) else value
     try:
         return decode_whole(value, ImportTally(lenient=True))
-    except (json.JSONDecodeError, NonStandardJsonError):
+    except (json.JSONDecodeError, FieldError):
         pass
     if len(value) > _LONGEST_LITERAL:  # this limits the parser's depth and time
         return value

@@ -101,9 +101,9 @@ def read_map(name: str) -> TableMap:
     try:
         return checked(value)
     except FieldError as error:
-        place = spell_path(error.problem.path)
-        problem = f"--map: {show_line(name, 100)}: {place}: {error.problem.text}"
-        raise UsageError(problem, error.problem.hint) from error
+        place = spell_path(error.path)
+        problem = f"--map: {show_line(name, 100)}: {place}: {error.text}"
+        raise UsageError(problem, error.hint) from error
 
 
 def checked(value: object) -> TableMap:

@@ -30,7 +30,7 @@ from reviewdesk.reports.tables.cells import (
 from reviewdesk.reports.tables.entries import MapReader, TableEntry, TableItem
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import Ballot, Human
-from reviewdesk.reports.wording import FieldProblem, JsonObject
+from reviewdesk.reports.wording import FieldError, JsonObject
 
 
 class Draft(Struct, eq=False):
@@ -367,7 +367,7 @@ def verdicts(
     for draft in maker.drafts(rows):
         if draft.problem is not None:
             place, why = draft.problem
-            yield ReportVerdict("", None, place, FieldProblem((), why))
+            yield ReportVerdict("", None, place, FieldError((), why))
         else:
             place = draft.row.place
             yield ReportVerdict("", maker.body(draft, place), place, None, None, draft.secrets)

@@ -150,14 +150,14 @@ def test_the_words_of_matchers_and_that_only_a_plain_limit_has_a_margin() -> Non
 def test_schemas_that_are_refused(schema: dict[str, Any], path: Any, problem: str) -> None:
     with pytest.raises(FieldError) as caught:
         fitting(schema)
-    assert caught.value.problem.path == tuple(path)
-    assert problem in caught.value.problem.text
+    assert caught.value.path == tuple(path)
+    assert problem in caught.value.text
 
 
 def test_a_slip_is_met_with_the_word_meant_and_data_of_a_schema_is_none() -> None:
     with pytest.raises(FieldError) as caught:
         fitting({"minimun": 0.7})
-    assert caught.value.problem.hint == 'Did you mean "minimum"?'
+    assert caught.value.hint == 'Did you mean "minimum"?'
     # What stands in const, enum, default and examples is a value, whatever its keys are.
     schema = {"enum": ["low"], "default": {"pattern": "x"}, "examples": [{"$ref": "x"}]}
     assert fitting(schema).judge("low").fits
