@@ -111,7 +111,8 @@ def _load(
             lambda: min(1.0, report.position / source.size) if source.size else 1.0,
             lambda: (list(report.notes), report.skipped),
         )
-        if (first := runs.by_file_hash(desk.conn, new.file_hash)) is not None:
+        twins = (one for one in runs.all_runs(desk.conn) if one.file_hash == new.file_hash)
+        if first := next(twins, None):
             same = f"the same file is loaded as {first.name} with other options"
             notes.append(f"{same}; this is a new run")
         if not report.responses and options.texts is None:

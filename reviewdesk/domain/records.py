@@ -60,6 +60,7 @@ class Run(Struct, frozen=True):
     notes: tuple[str, ...]
     header: Mapping[str, Any]
     escalation_stated: bool
+    file_hash: str = ""
     human_labels: int = 0
     """The number of verdicts that came with a person's label, in the label log or not."""
     whole: int = 0

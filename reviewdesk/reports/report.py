@@ -294,15 +294,12 @@ class Record(Struct, frozen=True):
 
     def item(self, body: dict[str, Any], secrets: frozenset[str] = frozenset()) -> ReportVerdict:
         """Return a verdict made of this record, with the record's place."""
-        return ReportVerdict(self._where, body, spell_path(self.path), secrets=secrets)
+        where = f"line {self.line}" if self.line else ""
+        return ReportVerdict(where, body, spell_path(self.path), secrets=secrets)
 
     def refused(self, problem: FieldError, secrets: frozenset[str] = frozenset()) -> ReportVerdict:
         """Return an entry without a verdict, with the reason and the record's place."""
-        return ReportVerdict(self._where, None, spell_path(self.path), problem, secrets=secrets)
-
-    @property
-    def _where(self) -> str:
-        return f"line {self.line}" if self.line else ""
+        return self.item({}, secrets)._replace(problem=problem)
 
 
 def records(

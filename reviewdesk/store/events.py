@@ -96,13 +96,8 @@ def to_event(row: Mapping[str, Any] | Row, *, undone: bool = False) -> Event:
     """Build an event record from a stored row, without its counter, which is not part of it."""
     detail = json.loads(row["detail"])
     detail.pop("counter", None)
-    return record(
-        Event,
-        row,
-        item_hash=row["item"].hex() if row["item"] is not None else None,
-        detail=detail,
-        undone=undone,
-    )
+    item_hash = None if row["item"] is None else row["item"].hex()
+    return record(Event, row, item_hash=item_hash, detail=detail, undone=undone)
 
 
 def of_desk(conn: Connection, *kinds: str) -> Iterator[Event]:
@@ -253,10 +248,8 @@ def touched(
         elif row["target"] is not None:
             place = (row["desk"], row["reviewer"], row["target"])
             others |= _items_of_action(conn, *place, limit + 1)
-        if len(own | others) > limit:
+        if max(len(added), len(own | others)) > limit:
             return None
-    if len(added) > limit:
-        return None
     newest = Head(rows[-1]["key"], rows[-1]["hash"]) if rows else Head()
     return newest, own - others, others
 
@@ -374,12 +367,10 @@ def place_verdicts(conn: Connection, first: int, count: int) -> None:
 def displace_verdicts(conn: Connection, first: int, count: int) -> None:
     """Unmark deleted verdicts, given by their consecutive keys, which may be used again."""
     windows = (first // WINDOW, (first + count) // WINDOW)
-    held = "SELECT 1 FROM label_marks WHERE window BETWEEN ? AND ?"
-    if lookup(conn, held, windows) is None:
-        return
-    _write_bytes(conn, dict.fromkeys(range(first, first + count), 0))
-    empty = f"window BETWEEN ? AND ? AND marks = zeroblob({WINDOW})"
-    conn.execute(f"DELETE FROM label_marks WHERE {empty}", windows)
+    if lookup(conn, "SELECT 1 FROM label_marks WHERE window BETWEEN ? AND ?", windows):
+        _write_bytes(conn, dict.fromkeys(range(first, first + count), 0))
+        empty = f"window BETWEEN ? AND ? AND marks = zeroblob({WINDOW})"
+        conn.execute(f"DELETE FROM label_marks WHERE {empty}", windows)
 
 
 def _bytes_of(conn: Connection, items: Sequence[bytes]) -> dict[int, int]:

@@ -112,27 +112,21 @@ def tallies(conn: Connection, run: int | None = None) -> "dict[int, DecisionCoun
             GROUP BY run, decision, flags, marks""",
         () if run is None else (run,),
     )
-    decisions: dict[int, Counter[Decision | None]] = {}
-    flags: dict[int, Counter[Flag]] = {}
-    breaches: dict[int, Counter[Breach]] = {}
-    unanimous: dict[int, Counter[str]] = {}
+    decisions = defaultdict[int, Counter[Decision | None]](Counter)
+    flags = defaultdict[int, Counter[Flag]](Counter)
+    breaches = defaultdict[int, Counter[Breach]](Counter)
+    more = defaultdict[int, Counter[str]](Counter)
     for row in rows:
         key = row["run"]
         n = row["n"]
-        decisions.setdefault(key, Counter())[decision(row)] += n
-        flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
-        breaches.setdefault(key, Counter()).update(dict.fromkeys(Breach(row["marks"]), n))
-        both = {"unanimous_scores": row["scores"] or 0, "unanimous_votes": row["votes"] or 0}
-        unanimous.setdefault(key, Counter()).update(both)
-    unknown = measures.unknown_ballots(conn, run)
+        decisions[key][decision(row)] += n
+        flags[key].update({flag: n for flag in Flag if row["flags"] & flag})
+        breaches[key].update(dict.fromkeys(Breach(row["marks"]), n))
+        more[key].update(unanimous_scores=row["scores"] or 0, unanimous_votes=row["votes"] or 0)
+    for key, n in measures.unknown_ballots(conn, run).items():
+        more[key].update(unknown_ballots=n)
     found = {
-        key: DecisionCounts(
-            dict(counts),
-            dict(flags[key]),
-            dict(breaches[key]),
-            unknown_ballots=unknown.get(key, 0),
-            **unanimous[key],
-        )
+        key: DecisionCounts(dict(counts), dict(flags[key]), dict(breaches[key]), **more[key])
         for key, counts in decisions.items()
     }
     query = "SELECT key FROM runs WHERE archive IS NOT NULL AND key = ifnull(?, key)"
@@ -188,12 +182,6 @@ def by_hash(conn: Connection, run_hash: str) -> Run | None:
     return next(_runs(conn, "hash = ?", run_hash), None)
 
 
-def by_file_hash(conn: Connection, file_hash: str) -> Run | None:
-    """Return the oldest loaded run read from the same bytes, or ``None``."""
-    where = "file_hash = ? AND removed_at IS NULL ORDER BY key"
-    return next(_runs(conn, where, file_hash), None)
-
-
 def by_key(conn: Connection, key: int) -> Run:
     return next(_runs(conn, "key = ?", key))
 
@@ -216,10 +204,6 @@ def _runs(conn: Connection, where: str, *values: Any) -> Iterator[Run]:
 def options(conn: Connection, key: int) -> Any:
     """Return the reading options that made this run, including the policy a person filled in."""
     return json.loads(value(conn, "SELECT options FROM runs WHERE key = ?", (key,)))
-
-
-def file_hash(conn: Connection, key: int) -> str:
-    return str(value(conn, "SELECT file_hash FROM runs WHERE key = ?", (key,)))
 
 
 def was_drawn_by_verdict(conn: Connection, run_hash: str) -> bool:

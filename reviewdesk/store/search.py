@@ -5,6 +5,7 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from sqlite3 import Connection, Cursor
 from typing import Any
 
@@ -32,8 +33,8 @@ CheckedCall = Callable[[float, int], object]
 def reach(conn: Connection, run: int) -> tuple[int, int]:
     query = """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
                LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?"""
-    row = conn.execute(query, (run,)).fetchone()
-    return row[0], row[1]
+    indexed, total = conn.execute(query, (run,)).fetchone()
+    return indexed, total
 
 
 def prepare(conn: Connection, run: int, start: int) -> list[IndexRow]:
@@ -317,11 +318,6 @@ def _tag(context: FilterContext, term: Term) -> Iterable[int]:
     yield from _of_authors(context, given, *equal)
 
 
-def _tagged(context: FilterContext, _: Term) -> Iterable[int]:
-    yield from _keys(context, "SELECT verdict FROM case_tags WHERE run = ?", (context.run,))
-    yield from _of_authors(context, "SELECT item, author FROM item_tags")
-
-
 def _juror(context: FilterContext, term: Term) -> Iterable[int]:
     """Find the panels with a juror's id or model; bodies are searched only if ids miss panels."""
     wanted = term.value.casefold()
@@ -389,7 +385,10 @@ _CONDITIONS: Mapping[str, Callable[[FilterContext, Term], Iterable[int]]] = {
     "label": _half,
     "rerun": _rerun,
     "tag": _tag,
-    "tagged": _tagged,
+    "tagged": lambda of, _: chain(
+        _keys(of, "SELECT verdict FROM case_tags WHERE run = ?", (of.run,)),
+        _of_authors(of, "SELECT item, author FROM item_tags"),
+    ),
     "juror": _juror,
     "run": _run,
     "flip": _flip,

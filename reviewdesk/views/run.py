@@ -59,7 +59,7 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
     kept.append(("seed", outside(found.run.seed, 200)))
     if not blind:
         kept.append(("run hash", outside(found.run.hash, 80)))
-        kept.append(("file sha256", outside(found.file_hash, 80)))
+        kept.append(("file sha256", outside(found.run.file_hash, 80)))
     desk = _section("Desk", kept)
     if blind:
         return Document((about, report, labels, desk), end=(Paragraph(_HIDDEN, Tone.NOTE),))

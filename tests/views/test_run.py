@@ -59,7 +59,7 @@ def test_everything_about_a_run(tmp_path: Path) -> None:
         "ballots 9, 1 of them failed",
         "skipped rows 0",
         f"run hash {line.run.hash}",
-        f"file sha256 {found.file_hash}",
+        f"file sha256 {found.run.file_hash}",
         "generator gpt-4o, openai",
         "defaults threshold 0.6, quorum 0.5, strategy mean",
         "decided 1 of 3 (pass or fail)",

@@ -103,7 +103,6 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
         truths = runs.truths(desk.conn, run.key, withheld(desk).waiting)[run.key]
         return RunDetails(
             run=run,
-            file_hash=runs.file_hash(desk.conn, run.key),
             filled=runs.options(desk.conn, run.key),
             tally=counted.get(run.key, DecisionCounts({}, {})),
             labels=LabelCounts(

@@ -41,7 +41,7 @@ def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
         "schema": _SCHEMA,
         "hash": run.hash,
         "file": run.file,
-        "file_hash": runs.file_hash(desk.conn, run.key),
+        "file_hash": run.file_hash,
         "format": run.format,
         "options": runs.options(desk.conn, run.key),
         "seed": run.seed,

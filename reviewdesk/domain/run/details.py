@@ -94,7 +94,6 @@ class RunDetails(Struct, frozen=True):
     """Everything about one run; ``unlabelled`` counts human labels that only the file has."""
 
     run: Run
-    file_hash: str
     filled: Mapping[str, Any]
     tally: DecisionCounts
     labels: LabelCounts

@@ -12,7 +12,7 @@ import msgspec
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.dense import escaped, occurrences
-from reviewdesk.errors import InputFileError, LabelsFileError, ReportError, ReviewDeskError
+from reviewdesk.errors import InputFileError, ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.wording import FieldError
 
@@ -104,7 +104,7 @@ def together(items: Iterable[_Item], most: int = 64) -> Iterator[list[_Item]]:
     yield some
 
 
-def failing(source: Source, kind: type[ReportError | LabelsFileError] = ReportError) -> Fail:
+def failing(source: Source, kind: type[InputFileError] = ReportError) -> Fail:
     return lambda where, problem, hint: kind(source.shown_name, where, problem, hint)
 
 

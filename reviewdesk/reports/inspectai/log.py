@@ -6,7 +6,8 @@ ask no model are checks.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from shlex import quote
 from typing import Any, BinaryIO
 
@@ -25,6 +26,7 @@ from reviewdesk.reports.inspectai.scores import (
     GradeReader,
     human,
     numeral,
+    parts_of,
     scores_of,
     split_edits,
     votes_of,
@@ -326,142 +328,49 @@ def _fits(look: FirstLook) -> bool:
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    if look.kind == "zip":
-        return _open_archive(source, options)
+    """Open a log; in an archive, a damaged sample spoils only the verdicts of that sample."""
     fail = failing(source)
-    keys = look.outline.keys
-    if not _fits(look):
-        raise fail(
-            "$.eval", "is missing, or does not describe a run", "An Inspect log begins with it."
-        )
-    if look.outline.goes_on:
+    zipped = look.kind == "zip"
+    header = look.outline.keys
+    if zipped:
+        with source.open_raw() as stream:
+            header = LogArchive(stream, fail, source.max_size).header()
+    elif not _fits(look):
+        problem = "is missing, or does not describe a run"
+        raise fail("$.eval", problem, "An Inspect log begins with it.")
+    elif look.outline.goes_on:
         raise fail("", "continues after the end of the log", "Remove it.")
-    run = LogHeader.of(keys)
+    run = LogHeader.of(header)
     scales = foreign.LateFacts()
+    status = header.get("status")
     # A note on a run that did not succeed counts its samples, which takes a survey.
-    streamed = look.outline.streamed and keys.get("status") == "success"
+    streamed = look.outline.streamed and status == "success"
 
-    def samples(
-        stream: BinaryIO, tally: ImportTally, *, scores_only: bool = False
-    ) -> Iterator[Sample | None]:
-        window = Window(stream, fail, tally)
-        for key in window.members():
-            if key == "samples" and window.peek() == "[":
-                yield from read_samples(window, fail, scores_only=scores_only)
-            else:
-                window.skip(spell_path((key,)))
-
-    looked = ImportTally(lenient=True, odd=streamed)
-    with source.open() as stream:
-        total = streamed or _survey(samples(stream, looked, scores_only=True), scales)
+    samples = partial(_samples, source, zipped)
+    looked = ImportTally(lenient=True, odd=zipped or streamed)
+    total = int(streamed)
+    with source.open_raw() if zipped else source.open() as stream:
+        for _, sample in () if streamed else samples(stream, looked, scores_only=True):
+            total += 1
+            _survey(sample, scales)
+    if not total:
+        hint = "Run the eval with log_samples on, and let at least one sample end."
+        raise fail("", "is an Inspect log without samples", hint)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
         some = False
-        for index, sample in enumerate(samples(stream, tally)):
+        for index, (pointer, sample) in enumerate(samples(stream, tally)):
             some = True
-            _survey((sample,), scales)
-            yield from _items("", f"$.samples[{index}]", sample, mapper, f"/samples/{index}")
+            _survey(sample, scales)
+            where = show_line(pointer, 120) if zipped else ""
+            yield from _items(
+                where, "$" if zipped else f"$.samples[{index}]", pointer, sample, mapper
+            )
         if not some:
             raise foreign.LateFactError
         tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
 
-    return _report(source, run, keys.get("status"), items, total, options, looked)
-
-
-def _open_archive(source: Source, options: ReadOptions) -> Report:
-    """Open a log in an archive. A damaged sample spoils only the verdicts of that sample."""
-    fail = failing(source)
-    with source.open_raw() as stream:
-        log = LogArchive(stream, fail, source.max_size)
-        header = log.header()
-        scales = foreign.LateFacts()
-        run = LogHeader.of(header)
-        read = (one for _, one in log.read(ImportTally(lenient=True)))
-        total = _survey((one if isinstance(one, Sample) else None for one in read), scales)
-
-    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        mapper = SampleMapper(run, options, scales)
-        log = LogArchive(stream, fail, source.max_size)
-        for name, sample in log.read(tally):
-            shown = show_line(name, 120)
-            if isinstance(sample, InputFileError):
-                place = sample.where if sample.where != shown else ""
-                problem = ": ".join(filter(None, (place, sample.problem)))
-                yield ReportVerdict(shown, None, problem=FieldError((), problem))
-            else:
-                yield from _items(shown, "$", sample, mapper, name)
-        tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
-
-    return _report(source, run, header.get("status"), items, total, options)
-
-
-def _survey(samples: Iterable[Sample | None], scales: foreign.LateFacts) -> int:
-    """Record all scores in ``scales``, and count the samples, bad ones included."""
-    total = 0
-    for sample in samples:
-        total += 1
-        for name, score in scores_of(sample.keys).items() if sample is not None else ():
-            _weigh(name, score, scales)
-            for given in listed(score.get("history")):
-                _weigh(name, record(given), scales)
-    return total
-
-
-def _weigh(name: str, given: dict[str, Any], scales: foreign.LateFacts) -> None:
-    value = given.get("value")
-    if "metadata" not in given and type(value) is float and 0 <= value <= 1:
-        return
-    panel = record(record(given.get("metadata")).get("panel"))
-    parts: list[tuple[str, Any]] = [(name, vote) for vote in listed(panel.get("votes"))]
-    if isinstance(value, dict | list):
-        inner = value.items() if isinstance(value, dict) else enumerate(value)
-        parts += [(f"{name}.{key}", part) for key, part in inner]
-    else:
-        parts.append((name, value))
-    for whose, part in parts:
-        number = numeral(part.strip()) if isinstance(part, str) else values.number(part)
-        if number is not None and values.unit(number) is None:
-            scales.add(whose)
-
-
-def _items(
-    where: str, path: str, sample: Sample | None, mapper: SampleMapper, pointer: str
-) -> Iterator[ReportVerdict]:
-    if sample is None:
-        yield ReportVerdict(where, None, path, FieldError((), "must be an object"))
-        return
-    for verdict in mapper.verdicts(sample, pointer):
-        yield ReportVerdict(where, verdict, path)
-
-
-def _report(
-    source: Source,
-    run: LogHeader,
-    status: Any,
-    items: Any,
-    total: int,
-    options: ReadOptions,
-    looked: ImportTally | None = None,
-) -> Report:
-    if not total:
-        raise failing(source)(
-            "",
-            "is an Inspect log without samples",
-            "Run the eval with log_samples on, and let at least one sample end.",
-        )
-    spec = run.spec
-    producer = {
-        "name": "inspect_ai",
-        "version": filled(record(spec.get("packages")).get("inspect_ai")),
-        "format": "inspect",
-        "run_id": filled(spec.get("run_id")),
-    }
-    header = {
-        "title": filled(spec.get("task")),
-        "created_at": values.time(spec.get("created")),
-        "producer": without_nulls(producer),
-    }
     of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""
     why = f'the run did not succeed: its status is "{show_line(str(status), 40)}"'
     if filled(status) in {None, "started"}:
@@ -469,14 +378,66 @@ def _report(
     return Report(
         source,
         DIALECT.name,
-        header,
+        run.about,
         items,
         skip_bad=options.skip_bad,
         notes=() if status == "success" else (f"{why}; {total}{of} samples are in it",),
-        looked=looked or ImportTally(lenient=True, odd=True),
-        raw=looked is None,
-        secrets=named_secrets(spec),
+        looked=looked,
+        raw=zipped,
+        secrets=named_secrets(run.spec),
     )
+
+
+def _samples(
+    source: Source, zipped: bool, stream: BinaryIO, tally: ImportTally, *, scores_only: bool = False
+) -> Iterator[tuple[str, Sample | InputFileError | None]]:
+    """Yield the place of each sample with the sample, or the error of one that cannot be read."""
+    fail = failing(source)
+    if zipped:
+        yield from LogArchive(stream, fail, source.max_size).read(tally)
+        return
+    window = Window(stream, fail, tally)
+    for key in window.members():
+        if key == "samples" and window.peek() == "[":
+            found = read_samples(window, fail, scores_only=scores_only)
+            yield from ((f"/samples/{index}", one) for index, one in enumerate(found))
+        else:
+            window.skip(spell_path((key,)))
+
+
+def _items(
+    where: str,
+    path: str,
+    pointer: str,
+    sample: Sample | InputFileError | None,
+    mapper: SampleMapper,
+) -> Iterator[ReportVerdict]:
+    if isinstance(sample, Sample):
+        for verdict in mapper.verdicts(sample, pointer):
+            yield ReportVerdict(where, verdict, path)
+        return
+    problem = "must be an object"
+    if sample is not None:
+        parts = (sample.where if sample.where != where else "", sample.problem)
+        problem = ": ".join(filter(None, parts))
+    yield ReportVerdict(where, None, path, FieldError((), problem))
+
+
+def _survey(sample: Sample | InputFileError | None, scales: foreign.LateFacts) -> None:
+    """Record the scorers with a score outside 0..1 in ``scales``."""
+    keys = sample.keys if isinstance(sample, Sample) else {}
+    for name, score in scores_of(keys).items():
+        for given in (score, *map(record, listed(score.get("history")))):
+            value = given.get("value")
+            if "metadata" not in given and type(value) is float and 0 <= value <= 1:
+                continue
+            for whose, part in (
+                *((name, vote) for vote in votes_of(given)),
+                *parts_of(name, value),
+            ):
+                number = numeral(part.strip()) if isinstance(part, str) else values.number(part)
+                if number is not None and values.unit(number) is None:
+                    scales.add(whose)
 
 
 DIALECT = Dialect(

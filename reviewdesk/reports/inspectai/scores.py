@@ -236,10 +236,9 @@ class BallotContext(Struct, frozen=True):
             panel = record(record(score["metadata"])["panel"])
             return list(self._panel(name, scorer, panel, calls))
         if value and isinstance(value, dict | list):
-            parts = value.items() if isinstance(value, dict) else enumerate(value)
             return [
-                self._single(f"{name}.{key}", scorer, {**score, "value": part}, calls, name)
-                for key, part in parts
+                self._single(whose, scorer, {**score, "value": part}, calls, name)
+                for whose, part in parts_of(name, value)
             ]
         return [self._single(name, scorer, score, calls, name)]
 
@@ -326,6 +325,15 @@ class BallotContext(Struct, frozen=True):
                 "tokens_out": values.count(usage.get("output_tokens")),
             }
         )
+
+
+def parts_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of a score's value with their names; a plain value is its only part."""
+    if isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        yield from ((f"{name}.{key}", part) for key, part in parts)
+    else:
+        yield name, value
 
 
 def votes_of(score: JsonObject) -> list[Any]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.strict_json import Fail
 from reviewdesk.reports.bytes.window import Window
-from reviewdesk.reports.mapping.values import filled, listed, record
+from reviewdesk.reports.mapping.values import filled, listed, record, time, without_nulls
 from reviewdesk.reports.wording import JsonObject, spell_path
 
 
@@ -66,6 +66,21 @@ class LogHeader(Struct, frozen=True):
     @property
     def epochs(self) -> int:
         return whole(record(self.spec.get("config")).get("epochs")) or 1
+
+    @property
+    def about(self) -> JsonObject:
+        """The header of the report."""
+        producer = {
+            "name": "inspect_ai",
+            "version": filled(record(self.spec.get("packages")).get("inspect_ai")),
+            "format": "inspect",
+            "run_id": filled(self.spec.get("run_id")),
+        }
+        return {
+            "title": filled(self.spec.get("task")),
+            "created_at": time(self.spec.get("created")),
+            "producer": without_nulls(producer),
+        }
 
     @property
     def planned(self) -> int | None:

@@ -34,10 +34,15 @@ def juror_ids(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple([values.unused(name[:JUROR_LENGTH], taken) for name in names])
 
 
-def unmet_models(given: Iterable[str], met: Container[str]) -> list[str]:
-    """Return a note on the jurors of ``--models`` that do not occur; empty if all do."""
+def model_notes(
+    given: Iterable[str], met: Container[str], stated: Collection[str] = ()
+) -> list[str]:
+    """Return notes on jurors of ``--models`` that do not occur, or whose model the file states."""
     unmet = [show_line(name, 40) for name in given if name not in met]
-    return [f"--models: no juror is called {', '.join(unmet)}"] if unmet else []
+    lines = [f"--models: no juror is called {', '.join(unmet)}"] if unmet else []
+    if stated:
+        lines.append(f"--models: the file's own model is used for {', '.join(stated)}")
+    return lines
 
 
 class Models:
@@ -57,11 +62,7 @@ class Models:
         return model or given
 
     def notes(self) -> list[str]:
-        """Return notes on names that no juror has, and on names with another model in the file."""
-        lines = unmet_models(self._given, self._met)
-        if self._stated:
-            lines.append(f"--models: the file's own model is used for {', '.join(self._stated)}")
-        return lines
+        return model_notes(self._given, self._met, self._stated)
 
     def chosen(self, *names: str) -> str | None:
         """Return the model from ``--models`` for the first of a juror's names listed there."""

@@ -46,8 +46,8 @@ _SETTINGS = frozenset({"env", "environment", "headers", "config"})
 _SHORTEST = 8
 """The shortest secret; shorter texts are placeholders and occur inside ordinary words."""
 
-_NAMES = frozenset({"model", "vendor"})
-_GUARDED = frozenset({"meta", "generator", "raw", "error"}) | _NAMES
+_NAMES = frozenset({"model", "vendor", "generator"})
+_GUARDED = frozenset({"meta", "raw", "error"}) | _NAMES
 """The keys of verdicts and ballots whose texts may repeat a key that a service refused."""
 
 GONE = "[REDACTED]"
@@ -196,10 +196,10 @@ def guard(body: dict[str, Any]) -> bool:
     for record in (body, *jurors):
         for key in _GUARDED.intersection(record):
             stated = record[key]
-            is_name = key in _NAMES and type(stated) is str
-            if type(stated) in HOLDERS and not _may_hold_key(json_of(stated)):
+            is_name = key in _NAMES
+            if not is_name and type(stated) in HOLDERS and not _may_hold_key(json_of(stated)):
                 continue
-            kept = _without_likely_name(stated) if is_name else changed(stated, without_likely)
+            kept = changed(stated, _without_likely_name if is_name else without_likely)
             if kept != stated:
                 record[key] = kept
                 found = True

@@ -11,7 +11,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.errors import PanelError, ReportError
 from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
-from reviewdesk.reports.bytes.strict_json import ImportTally
+from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.bytes.window import read_lines
 from reviewdesk.reports.validation import FILLED, Strict, Wanted, fulfilling, validated
 from reviewdesk.reports.wording import FieldError, Path, spell_path
@@ -155,19 +155,16 @@ class CaseEntry(Strict):
         checks = tuple(check for one in self.checks or () for check in one.checks())
         if len(checks) > _MAX_CHECKS:
             raise FieldError(("checks",), f"has {len(checks)} checks, more than {_MAX_CHECKS}")
+        texts = ("input", "alternative", "rubric", "dimension", "subject")
         return Case(
             id=self.id,
             output=self.output,
-            input=self.input or None,
-            alternative=self.alternative or None,
-            rubric=self.rubric or None,
             reference=(tuple(reference) or None) if isinstance(reference, list) else reference,
             generator=Generator(named.model or None, named.vendor or None),
             tags=tuple(self.tags or ()),
             context=self.context or {},
             checks=checks,
-            dimension=self.dimension or None,
-            subject=self.subject or None,
+            **{key: getattr(self, key) or None for key in texts},
         )
 
 
@@ -187,16 +184,12 @@ def open_cases(path: str, stdin: BinaryIO | None = None) -> Source:
 
 def read_cases(source: Source) -> Iterator[Case]:
     """Yield the cases in order; a bad line raises its PanelError when it is reached."""
-
-    def fail(where: str, problem: str, hint: str) -> PanelError:
-        return PanelError(source.shown_name, where, problem, hint)
-
+    fail = failing(source, PanelError)
     seen: dict[str, int] = {}
+    mend = "Fix the line or remove it."
     try:
         with source.open() as stream:
-            for line, value in read_lines(
-                stream, fail, ImportTally(), "Fix the line or remove it."
-            ):
+            for line, value in read_lines(stream, fail, ImportTally(), mend):
                 try:
                     case = validated(CaseEntry, value).case()
                 except FieldError as error:

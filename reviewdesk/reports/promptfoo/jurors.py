@@ -11,13 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, juror_ids, measured
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
+from reviewdesk.reports.tables.ballot import PanelReader
 from reviewdesk.reports.wording import FieldError, JsonObject, Path, must_be
 
 _MODEL_GRADED = {
@@ -294,17 +293,13 @@ def graders(panel: AssertionJury, row: JsonObject) -> list[tuple[str, Provider]]
     return [(name[:JUROR_LENGTH], one) for name, one in zip(names, providers, strict=True)]
 
 
-_RULE: JsonObject = {
+RULE: JsonObject = {
     "each": "grader", "judge": "name", "score": "score", "pass": "pass", "reason": "reason",
     "error": "error", "model": "model", "vendor": "vendor",
     "weight": "weight", "tokens_in": "tokens_in", "tokens_out": "tokens_out",
     "known": ["assertion", "tokensUsed", "metadata", "comment", "componentResults"],
 }  # fmt: skip
 """The keys of the result of ``_element`` that hold a ballot."""
-
-
-def panel_reader(survey: TableSurvey, options: ReadOptions) -> PanelReader:
-    return PanelReader(_RULE, survey, replace(options, models={}))
 
 
 def ballots(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.bytes.source import Source
@@ -25,13 +26,13 @@ from reviewdesk.reports.mapping.secrets import (
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
     ERROR,
+    RULE,
     AssertionJury,
     GradedAssertion,
     Provider,
     ResultRow,
     ballots,
     graders,
-    panel_reader,
     record,
     shared_line,
     shown_address,
@@ -46,7 +47,7 @@ from reviewdesk.reports.report import (
     elements,
     records,
 )
-from reviewdesk.reports.tables.ballot import TableSurvey
+from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
 from reviewdesk.reports.wording import FieldError, JsonObject, Path, must_be, spell_path
 
 _NAME_LENGTH = 200
@@ -106,7 +107,7 @@ class ResultSurvey:
         """Survey all rows. If ``streamed``, there are none, and all rows are taken to be alike."""
         self.streamed = streamed
         self.scores = TableSurvey(scale_by_judge=True, scored=False)
-        panels = panel_reader(self.scores, ReadOptions())
+        panels = PanelReader(RULE, self.scores, ReadOptions())
         self.some = False
         """Whether any row may give a verdict."""
         self.rows = 0
@@ -166,7 +167,7 @@ class RowMapper:
 
     def __init__(self, seen: ResultSurvey, options: ReadOptions) -> None:
         """Start with the survey of all rows."""
-        self.panels = panel_reader(seen.scores, options)
+        self.panels = PanelReader(RULE, seen.scores, replace(options, models={}))
         self.models = Models(options)
         self._survey = seen
         self._options = options

@@ -18,8 +18,8 @@ from reviewdesk.reports.mapping.foreign import (
     failure,
     juror_ids,
     measured,
+    model_notes,
     understood,
-    unmet_models,
 )
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
@@ -105,10 +105,7 @@ class BallotNotes(Remarks):
             named = ", ".join([*self._words][:_MOST_NAMED])
             more = ", ..." if len(self._words) > _MOST_NAMED else ""
             lines.append(f"{_LABELS} ({self._word_count}x): {named}{more}")
-        lines += unmet_models(models, judges)
-        if self._stated:
-            lines.append(f"--models: the file's own model is used for {', '.join(self._stated)}")
-        return lines
+        return lines + model_notes(models, judges, self._stated)
 
 
 class TableSurvey:

@@ -88,7 +88,7 @@ def test_details_of_a_run(tmp_path: Path, desk: Desk) -> None:
     assert found.run.header["generator"]["model"] == "gpt-4o"
     assert found.run.header["defaults"]["threshold"] == 0.6
     assert found.desk == str(tmp_path / "desk.db")
-    assert len(found.file_hash) == 64
+    assert len(found.run.file_hash) == 64
 
 
 def test_a_run_without_verdicts_has_details(desk: Desk) -> None:
