@@ -197,18 +197,15 @@ def _agreement(stated: Any) -> JsonObject | None:
     return {"value": value, "metric": "krippendorff_alpha"} if fits else None
 
 
-def _band(stated: Any) -> str | None:
-    word = stated.strip().lower() if isinstance(stated, str) else ""
-    return word if word in {"high", "medium", "low"} else None
-
-
 def _of_type(kind: type, stated: Any) -> Any:
     return stated if isinstance(stated, kind) else None
 
 
+_BANDS = {band: band for band in ("high", "medium", "low")}
 _FITS: dict[str, Callable[[Any], Any]] = {
     "rubric": values.text, "threshold": values.unit, "quorum": values.quorum,
-    "score": values.unit, "agreement": _agreement, "confidence": _band,
+    "score": values.unit, "agreement": _agreement,
+    "confidence": lambda stated: _BANDS.get(str(stated).strip().lower()),
 }  # fmt: skip
 """How a fact of a jury is read; a value that does not fit is left out, and counted."""
 _POLICY = ("rubric", "threshold", "quorum")

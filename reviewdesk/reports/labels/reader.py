@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from reviewdesk.domain.safetext import show_line, with_formula
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
@@ -190,24 +190,6 @@ class ScoreFile(Struct, frozen=True):
     """The rows of drawn verdicts that nobody answered; they have no ``correct``."""
 
 
-class LabelRow(Struct, frozen=True):
-    """One label of a full export; ``kept`` holds sampling facts that are never used."""
-
-    line: int
-    id: str | None
-    run: str | None
-    item_hash: str | None
-    truth: str
-    note: str | None
-    reviewer: str | None
-    time: str | None
-    tags: tuple[str, ...]
-    blind: bool | None
-    seen: bool | None
-    kept: dict[str, Any]
-    adjudicated: bool = False
-
-
 class _Score(Strict):
     model_config = ConfigDict(extra="ignore")
 
@@ -217,9 +199,13 @@ class _Score(Strict):
     confidence_source: str | None = None
 
 
-class _Label(Strict):
+class LabelRow(Strict):
+    """One label of a full export; ``kept`` holds sampling facts that are never used."""
+
     model_config = ConfigDict(extra="ignore")
 
+    line: int
+    kept: dict[str, Any]
     truth: Literal["pass", "fail", "unsure"]
     id: str | None = None
     run: str | None = None
@@ -230,13 +216,17 @@ class _Label(Strict):
     tentative: bool | None = None
     """A key of older exports; a tentative label counts like any other."""
     adjudicated: bool | None = None
-    tags: Annotated[list[str], Wanted("a list of texts")] | None = None
+    tags: Annotated[
+        tuple[str, ...],
+        BeforeValidator(lambda tags: tuple(tags or ()) if isinstance(tags, list | None) else tags),
+        Wanted("a list of texts"),
+    ] = ()
     blind: bool | None = None
     seen: bool | None = None
 
 
 _KNOWN = {
-    *(*_Score.model_fields, *_Label.model_fields),
+    *(*_Score.model_fields, *(LabelRow.model_fields.keys() - {"line", "kept"})),
     *("decision", "stratum", "pi", "selection", "head", "test", "origin"),
     *("question", "asked_at", "labelled_before"),
 }
@@ -298,16 +288,14 @@ def read_labels(source: Source) -> list[LabelRow]:
             raise fail(where, "is a calibration row, which names no verdict", hint)
         if "truth" not in row:
             raise fail(where, 'has no "truth"', needed)
-        one = checked_row(_Label, row, line, fail)
+        kept = {key: row[key] for key in _KEPT if key in row}
+        one = checked_row(LabelRow, {**row, "line": line, "kept": kept}, line, fail)
         if not one.id and not one.item_hash:
             raise fail(where, "names no verdict: neither id nor item_hash", needed)
         if one.time is not None and not is_time(one.time):
             problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', one.time)}"
             raise fail(where, problem, "")
-        stated = one.model_dump(exclude={"tentative"})
-        stated |= {"adjudicated": bool(one.adjudicated), "tags": tuple(one.tags or ())}
-        kept = {key: row[key] for key in _KEPT if key in row}
-        found.append(LabelRow(line=line, kept=kept, **stated))
+        found.append(one)
     return found
 
 
