@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.run.digest import RunDigest
     from reviewdesk.domain.run.stats import Stats
     from reviewdesk.domain.run.volatility import RunMeans
-    from reviewdesk.domain.run.window import RunTally
+    from reviewdesk.domain.run.window import Counts, RunTally
 
 _BATCH = 500
 
@@ -311,9 +311,9 @@ def packed_digest(conn: Connection, key: int, found: "RunDigest | None" = None) 
     return found
 
 
-def counts_are(conn: Connection, key: int, counts: "RunTally") -> bool:
-    made = {
-        "verdicts": counts.verdicts,
+def counted(counts: "Counts") -> dict[str, Any]:
+    """Return the columns of a run that count its ballots and decisions."""
+    return {
         "ballots": counts.ballots,
         "failed_ballots": counts.failed,
         "passed": counts.passes,
@@ -321,6 +321,10 @@ def counts_are(conn: Connection, key: int, counts: "RunTally") -> bool:
         "confidence_source": counts.confidence_source(),
         "human_labels": counts.human_labels,
     }
+
+
+def counts_are(conn: Connection, key: int, counts: "RunTally") -> bool:
+    made = {"verdicts": counts.verdicts, **counted(counts)}
     query = f"SELECT {', '.join(made)} FROM runs WHERE key = ?"
     return tuple(conn.execute(query, (key,)).fetchone()) == tuple(made.values())
 

@@ -157,7 +157,6 @@ class Ingest:
         """The bytes of both, for each window."""
         self.digest = RunDigest()
         self.tags = RunDigest()
-        self.by_verdict = new.by_verdict
 
     def read(
         self,
@@ -233,7 +232,7 @@ class Ingest:
                 self._hold.advance(bodies=end, rows=0, share=_READING * position)
             start = end
         columns = [list(column) for column in window.columns.values()]
-        names = columns[0] if self.by_verdict else window.names()
+        names = columns[0] if self._new.by_verdict else window.names()
         parts = marshal.dumps(names), marshal.dumps(columns)
         with explained(_TEMPORARY):
             self._spool.writelines(parts)
@@ -331,39 +330,28 @@ def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
     run = hold.hidden.run
     new = read.new
     counts = read.counts
-    contents = None if new.by_verdict else int((~read.drawn.copies).sum())
+    sizes = read.drawn.sizes
+    audited = read.drawn.audited
+    same = ("hash", "file", "file_hash", "format", "loaded_at")
     row = {
         "key": run,
-        "contents": contents,
-        "hash": new.hash,
+        "contents": None if new.by_verdict else int((~read.drawn.copies).sum()),
         "name": runs.unique_name(conn, str(new.header.get("report_id") or new.name), new.file),
-        "file": new.file,
-        "file_hash": new.file_hash,
-        "format": new.format,
+        **{name: getattr(new, name) for name in same},
         "options": json.dumps(new.options),
-        "loaded_at": new.loaded_at,
-        "seed": read.seed,
         "header": json.dumps(new.header, ensure_ascii=False, separators=(",", ":")),
         "notes": json.dumps(read.notes, ensure_ascii=False),
         "verdicts": read.rows,
-        "ballots": counts.ballots,
-        "failed_ballots": counts.failed,
-        "flagged": sum(n for h, n in read.drawn.sizes.items() if h < FIRST_REST),
-        "audit": sum(read.drawn.audited.values()),
-        "skipped": read.skipped,
-        "passed": counts.passes,
-        "failed": counts.fails,
+        **runs.counted(counts),
+        "flagged": sum(n for h, n in sizes.items() if h < FIRST_REST),
+        "audit": sum(audited.values()),
+        **{name: getattr(read, name) for name in ("seed", "skipped", "archive")},
         "escalation_stated": counts.stated_escalation,
-        "confidence_source": counts.confidence_source(),
         "scores_stated": bool(counts.stated_scores),
-        "human_labels": counts.human_labels,
-        "archive": read.archive,
         "opened": value(conn, "SELECT ifnull(max(opened), 0) + 1 FROM runs"),
     }
     insert(conn, "runs", row)
-    sizes = read.drawn.sizes
-    audited = read.drawn.audited
-    decided = {} if ingest.by_verdict else read.drawn.decided
+    decided = {} if new.by_verdict else read.drawn.decided
     conn.executemany(
         "INSERT INTO strata VALUES (?, ?, ?, ?, ?, ?)",
         [

@@ -7,33 +7,30 @@ from typing import Any
 
 from reviewdesk.domain.report_model import Written, verdict_model
 from reviewdesk.store import measures, runs, verdicts
-from reviewdesk.store.connect import value
+from reviewdesk.store.connect import first_column
 from reviewdesk.store.load.ingest import with_undecided
 
 BATCH = 500
 """Bodies read at once."""
 
 
-def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
+def derive_again(conn: sqlite3.Connection) -> None:
     """Derive every verdict again from its body by the present rules, and the counts of each run.
 
-    ``where`` chooses the runs, all by default. The draw stays: strata, ranks, audit and places in
-    the queue are not touched, nor are items, labels and bodies. One window of verdicts is held in
-    memory at a time.
+    The draw stays: strata, ranks, audit and places in the queue are not touched, nor are items,
+    labels and bodies. One window of verdicts is held in memory at a time.
     """
-    for (run,) in conn.execute(f"SELECT key FROM runs {where} ORDER BY key").fetchall():
+    for run in first_column(conn, "SELECT key FROM runs ORDER BY key"):
         # Imported here because both load numpy, which opening a desk does not need.
         from reviewdesk.domain.run.window import DERIVED, WindowReader, final_flags
 
-        header, options, run_hash, stated = conn.execute(
-            "SELECT header, options, hash, escalation_stated FROM runs WHERE key = ?", (run,)
-        ).fetchone()
-        reader = WindowReader(json.loads(header), json.loads(options), run_hash)
+        one = runs.by_key(conn, run)
+        reader = WindowReader(one.header, runs.options(conn, run), one.hash)
         first = verdicts.first_key(conn, run)
         assigned = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
         conn.execute("DELETE FROM packed WHERE run = ?", (run,))
         for window in reader.windows(_bodies(conn, run)):
-            flags = final_flags(window.flags, stated=bool(stated)).tolist()
+            flags = final_flags(window.flags, stated=one.escalation_stated).tolist()
             keys = range(first + window.first, first + window.first + len(flags))
             derived = [window.columns[name] for name in DERIVED]
             conn.executemany(
@@ -44,21 +41,11 @@ def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
         # The figures of an archive cover more verdicts than the desk holds.
         if runs.archive_text(conn, run) is None:
             measures.enter(conn, run, measures.figures(conn, run, reader))
-            counts = reader.tally
-            notes = json.loads(value(conn, "SELECT notes FROM runs WHERE key = ?", (run,)))
+            notes = with_undecided(list(one.notes), reader.tally)
             # The flagged and the drawn stay.
-            conn.execute(
-                """UPDATE runs SET failed_ballots = ?, confidence_source = ?, notes = ?,
-                     passed = ?, failed = ? WHERE key = ?""",
-                (
-                    counts.failed,
-                    counts.confidence_source(),
-                    json.dumps(with_undecided(notes, counts), ensure_ascii=False),
-                    counts.passes,
-                    counts.fails,
-                    run,
-                ),
-            )
+            made = runs.counted(reader.tally) | {"notes": json.dumps(notes, ensure_ascii=False)}
+            assigned = ", ".join(f"{name} = :{name}" for name in made)
+            conn.execute(f"UPDATE runs SET {assigned} WHERE key = :key", {**made, "key": run})
             runs.count_decided(conn, run)
         else:
             measures.rename(conn, run, reader)
