@@ -92,12 +92,12 @@ def changed_items(
     return found
 
 
-def to_event(row: Mapping[str, Any] | Row, *, undone: bool = False) -> Event:
+def to_event(row: Mapping[str, Any] | Row) -> Event:
     """Build an event record from a stored row, without its counter, which is not part of it."""
     detail = json.loads(row["detail"])
     detail.pop("counter", None)
     item_hash = None if row["item"] is None else row["item"].hex()
-    return record(Event, row, item_hash=item_hash, detail=detail, undone=undone)
+    return record(Event, row, item_hash=item_hash, detail=detail)
 
 
 def of_desk(conn: Connection, *kinds: str) -> Iterator[Event]:
@@ -199,7 +199,7 @@ _EVENTS = f"""SELECT e.*, e.kind IN ({KINDS}) AND NOT EXISTS (
 def history(conn: Connection, item: bytes) -> list[Event]:
     """Return all events about an item in the order of their counters, marked if undone."""
     rows = conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {IN_ORDER}", (item,))
-    return [to_event(row, undone=bool(row["undone"])) for row in rows]
+    return list(map(to_event, rows))
 
 
 def newest_label(conn: Connection, reviewer: str, run: str) -> Event | None:
@@ -207,7 +207,7 @@ def newest_label(conn: Connection, reviewer: str, run: str) -> Event | None:
     query = f"""{_EVENTS} {_OF_CHAIN} AND run = ?3 AND kind IN ('label', 'repeat')
                   AND json_extract(detail, '$.imported') IS NULL ORDER BY seq DESC LIMIT 1"""
     row = conn.execute(query, (desk_id(conn), reviewer, run)).fetchone()
-    return None if row is None else to_event(row, undone=bool(row["undone"]))
+    return None if row is None else to_event(row)
 
 
 def head(conn: Connection) -> Head:

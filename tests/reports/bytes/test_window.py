@@ -2,7 +2,9 @@
 
 import io
 import json
+import random
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
@@ -10,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.errors import ReportError
+from reviewdesk.reports import Source, read
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.inspectai.transcript import KEEP, pick
-from tests.helpers import mostly_slow
+from tests.helpers import SHARED, mostly_slow
 from tests.reports.pieces import Pieces, PieceSource
 
 FAIL = failing(PieceSource.of("a.json", b"", (1,)))
@@ -164,3 +167,18 @@ def test_blanks_beyond_the_bound_are_an_error_however_they_come() -> None:
         window, _ = _window(Pieces(data, sizes))
         with pytest.raises(ReportError, match="8 MiB"):
             list(_walk(window, "$"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", sorted((SHARED / "formats").glob("[!b]*/*.json*")), ids=lambda path: path.name
+)
+def test_real_files_in_pieces_read_the_same(path: Path) -> None:
+    chance = random.Random(path.name)  # noqa: S311 - a fixed sequence, not a secret
+    data = path.read_bytes()
+    whole = read(Source.from_bytes(path.name, data))
+    expected = list(whole.verdicts()), whole.notes
+    for most in (700, 120_000):
+        sizes = [chance.randint(1, most) for _ in range(500)]
+        report = read(PieceSource.of(path.name, data, sizes))
+        assert (list(report.verdicts()), report.notes) == expected
