@@ -95,13 +95,10 @@ class Source:
 
     def sha256(self) -> str:
         """Return the hex SHA-256 of the bytes as stored, before any unpacking."""
-        digest = hashlib.sha256()
         with self._raw() as raw:
-            while block := raw.read(_BLOCK):
-                digest.update(block)
-        return digest.hexdigest()
+            return hashlib.file_digest(raw, "sha256").hexdigest()
 
-    def _raw(self) -> BinaryIO:
+    def _raw(self) -> io.BufferedReader | io.BytesIO:
         if self._path is None:
             return io.BytesIO(self._data)
         try:
