@@ -41,7 +41,7 @@ def refusal(file: Path, text: str) -> str:
 
 
 EVERYTHING = """\
-theme = "ansi-dark"
+theme = "desk-light"
 blind = true
 feedback = "end"  # at the end
 audit_share = 0.25
@@ -61,7 +61,7 @@ defer = "S"
 def test_a_file_sets_everything(file: Path) -> None:
     found = load(file, EVERYTHING)
     assert found == Settings(
-        theme="ansi-dark", blind=True, feedback=Feedback.END, audit_share=0.25, repeat_guard=300,
+        theme="desk-light", blind=True, feedback=Feedback.END, audit_share=0.25, repeat_guard=300,
         reviewer="ben", desk=str(file.parent / "desks" / "mine.db"),
         panel=str(file.parent / "panels" / "five.yaml"), tags=("tone", "Wrong Policy"),
         tags_after_fail=True,
@@ -95,10 +95,10 @@ def test_no_file_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_environment_overrides_the_file_and_options_override_both(file: Path) -> None:
-    environ = {"REVIEWDESK_THEME": "ansi-light", "REVIEWDESK_REVIEWER": "cem",
+    environ = {"REVIEWDESK_THEME": "high-contrast", "REVIEWDESK_REVIEWER": "cem",
                "REVIEWDESK_DESK": "here.db"}  # fmt: skip
     found = load(file, EVERYTHING, **environ)
-    assert (found.theme, found.reviewer, found.desk) == ("ansi-light", "cem", "here.db")
+    assert (found.theme, found.reviewer, found.desk) == ("high-contrast", "cem", "here.db")
     assert [found.source(name) for name in ("theme", "reviewer", "desk")] == list(environ)
     named = {"REVIEWDESK_CONFIG": str(file), **environ}
     found = load_settings({"reviewer": "dee", "desk": None}, named)

@@ -460,11 +460,9 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.screen.refresh()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        if self.no_color:
-            return NO_COLOUR
-        # Themes that define their colours use no colours of the terminal that need conversion.
-        own = () if self.current_theme.ansi else ANSIToTruecolor
-        return [one for one in super().get_line_filters() if not isinstance(one, own)]
+        # Our themes define their colours, so that none of the terminal's needs conversion.
+        found = NO_COLOUR if self.no_color else super().get_line_filters()
+        return [one for one in found if not isinstance(one, ANSIToTruecolor)]
 
     def _use_own_themes(self, settings: Settings) -> None:
         """Use the theme that is kept or set, or else one that the terminal can show."""

@@ -178,6 +178,7 @@ SIGNS = {
     "⚠": "invisible characters in the text",
     "×": "that many verdicts share this content and its label",
     "…": "cut to fit",
+    "+2": "two more flags, for which the line has no room",
     "↵": "the enter key, on a narrow screen",
 }
 """The signs of all panes."""

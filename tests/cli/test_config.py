@@ -136,21 +136,21 @@ def test_what_the_desk_keeps_is_shown_with_its_source(
     cli: Cli, file: Path, desk_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text('theme = "desk-light"')
-    keep(desk_path, theme="ansi-dark", queue_width=0.3, zzz=1, jury_width="yes")
+    keep(desk_path, theme="desk-light", queue_width=0.3, zzz=1, jury_width="yes")
     assert cli("ingest", SAMPLE).code == 0
     keep_view(desk_path, order="-score", filter="esc")
     found = cli("config", "--json").json
-    assert found["settings"]["theme"] == {"value": "ansi-dark", "source": "desk"}
+    assert found["settings"]["theme"] == {"value": "desk-light", "source": "desk"}
     assert found["kept"] == {
-        "theme": {"value": "ansi-dark", "source": "desk"},
+        "theme": {"value": "desk-light", "source": "desk"},
         "queue_width": {"value": 0.3, "source": "desk"},
         "order": {"value": {"support-bot": "-score"}, "source": "desk"},
         "filter": {"value": {"support-bot": "esc"}, "source": "desk"},
     }
     lines = cli("config").out.splitlines()
-    assert re.fullmatch(r'theme {12}"ansi-dark" +desk', lines[1])
+    assert re.fullmatch(r'theme {12}"desk-light" +desk', lines[1])
     place = lines.index("kept by the desk, overriding the file; the palette (ctrl+p) forgets it:")
-    assert lines[place + 1 : place + 3] == ['  theme         "ansi-dark"', "  queue_width   0.3"]
+    assert lines[place + 1 : place + 3] == ['  theme         "desk-light"', "  queue_width   0.3"]
     assert '  order         {"support-bot": "-score"}' in lines
     # Another reviewer keeps nothing, and a variable is over what is kept.
     assert cli("config", "--json", "--reviewer", "ben").json["kept"] == {}

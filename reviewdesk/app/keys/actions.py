@@ -19,8 +19,6 @@ from reviewdesk.settings import Settings, checked_theme, near, quoted
 THEMES = {
     "desk": "dark",
     "desk-light": "paper",
-    "ansi-dark": "16 colours on black",
-    "ansi-light": "16 colours on white",
     "high-contrast": "black and white",
 }
 """The themes, with a description of each. The default comes first."""

@@ -41,14 +41,15 @@ from reviewdesk.views.queue import (
 from reviewdesk.views.words import number, plural
 
 _SAVED = "saved ✓"
-_MARK = len(_SAVED) + 3
 _LEAST_SAVED = 10
 """The least cells in which the beginning and the end of what was saved are useful."""
+_LEAD = 4
+_FACTS = 38
+"""The least cells of the run's name, and those of the facts that are always in view."""
 _NAME = 12
 _ASKS = 20
-"""The least cells in which the beginning of a rubric is useful."""
-_SHORT_NAME = 4
-"""The cells that a run's name keeps while other facts are in full, and in any case."""
+"""The least cells in which an id, and the beginning of a rubric, are useful."""
+_HEADER_TONES = {"kept": Tone.WARN, "jobs": Tone.NOTE, "both": Tone.MUTED}
 
 
 def header_line(
@@ -57,41 +58,16 @@ def header_line(
     """Return the first line: what is done and left of the run and, at the right, what was saved.
 
     ``page`` names the screen that covers the review, if any. Where room is short, facts are
-    shortened or left out, the least needed first: the run's name and then that of the saved item
-    are cut before the time left. The mark that something was saved is never cut.
+    shortened or left out, the least needed first. The mark that something was saved is never cut.
     """
-    saved = inline(saved) or (_SAVED if session.progress.labelled else "")
-    facts, taken = _header_facts(session, saved, jobs, pace, page, width)
-    room = max(1, min(width - taken - _MARK, max(24, cell_len(page), width // 4)))
-    name = inline(session.run.name)
-    least = max(_NAME, width - taken - cell_len(saved) - 3)
-    lead = clip(page, room, lead=0) if page else clip(name, min(room, least))
-    pieces: list[Piece | str] = [(f" {lead}", Tone.STRONG)]
-    for fact in facts:
-        pieces += [(" · ", Tone.MUTED), fact]
-    marked = saved.startswith(_SAVED)
-    mark = _MARK if marked else cell_len(saved) + 3
-    left = cut(line(*pieces), max(0, width - (mark if saved else 0)))
-    right = line((f"  {saved} ", Tone.WARN)) if saved else Content("")
-    if marked:
-        # Its first two words are the mark; neither the mark nor the count of waiting writes is cut.
-        more = width - left.cell_length - _MARK
-        rest = saved[len(_SAVED) :]
-        rest = clip_middle(rest, more) if more >= min(cell_len(rest), _LEAST_SAVED) else ""
-        right = line((f"  {_SAVED}{rest} ", Tone.PASS))
-    gap = max(0, width - left.cell_length - right.cell_length)
-    return cut(left + Content(" " * gap) + right, width)
-
-
-_HEADER_TONES = {"kept": Tone.WARN, "jobs": Tone.NOTE, "both": Tone.MUTED}
-
-
-def _header_facts(
-    session: Session, saved: str, jobs: str, pace: Pace | None, page: str, width: int
-) -> tuple[list[Piece], int]:
-    """Return as many facts as leave room for the name and what was saved, and their cells."""
     progress = session.progress
     view = session.view
+    saved = inline(saved) or (_SAVED if progress.labelled else "")
+    lead = clip(
+        page or inline(session.run.name),
+        max(_LEAD, min(width - _FACTS, cell_len(page) or width // 5)),
+        lead=not page,
+    )
     done, done_short = done_texts(progress)
     time, minutes = time_texts(progress, pace)
     kept = "" if page or not view.filter else clip(inline(view.filter), max(8, width // 5))
@@ -105,27 +81,29 @@ def _header_facts(
         "jobs": clip(jobs, max(8, width // 4)),
         "both": "" if page or view.blind else strata_text(progress),
     }
-    lead = cell_len(page) or _NAME
-    whole = lead + max(_MARK, min(cell_len(saved) + 3, width // 2))
-    # Each step goes on from the one before; the least room is what the name and the mark need.
-    steps: tuple[tuple[dict[str, str], int], ...] = (
-        ({}, whole),
-        ({"both": ""}, whole),
-        ({"name": ""}, whole),
-        ({}, lead + _MARK),
-        ({"order": ""}, lead + _MARK),
-        ({"done": done_short, "jobs": ""}, _SHORT_NAME + _MARK),
-        ({"time": minutes}, _SHORT_NAME + _MARK),
-        ({"kept": ""}, _SHORT_NAME + _MARK),
-        ({"time": ""}, _SHORT_NAME + _MARK),
-    )
-    for shorter, spare in steps:
+    # Each step goes on from the one before.
+    for shorter in (
+        {}, {"both": ""}, {"name": ""}, {"order": ""}, {"done": done_short, "jobs": ""},
+        {"time": minutes}, {"kept": ""}, {"time": ""},
+    ):  # fmt: skip
         facts |= shorter
-        taken = 1 + sum(3 + cell_len(text) for text in facts.values() if text)
-        if taken + spare <= width:
+        taken = cell_len(lead) + sum(3 + cell_len(text) for text in facts.values() if text)
+        room = width - taken - 4
+        if room >= min(cell_len(saved), width // 6):
             break
     tones = _HEADER_TONES | ({"mode": Tone.NOTE} if view.blind else {})
-    return [(text, tones.get(name, Tone.TEXT)) for name, text in facts.items() if text], taken
+    pieces: list[Piece | str] = [(f" {lead}", Tone.STRONG)]
+    for name, text in facts.items():
+        pieces += [(" · ", Tone.MUTED), (text, tones.get(name, Tone.TEXT))] if text else []
+    # Neither the mark nor the count of waiting writes is cut.
+    mark = _SAVED if saved.startswith(_SAVED) else saved
+    rest = saved.removeprefix(mark)
+    room -= cell_len(mark)
+    rest = clip_middle(rest, room) if room >= min(cell_len(rest), _LEAST_SAVED) else ""
+    tone = Tone.PASS if mark == _SAVED else Tone.WARN
+    right = line((f"  {mark}{rest} ", tone)) if saved else Content("")
+    left = cut(line(*pieces), max(0, width - right.cell_length))
+    return cut(left.pad_right(width - left.cell_length - right.cell_length) + right, width)
 
 
 def blockers(session: Session, found: Strip) -> Sequence[Blocker]:

@@ -57,23 +57,6 @@ _VARIABLES: _Table = {
     "scrollbar-background": ("#15171b", "#f3efe6", "#1c1c1c"),
 }
 """Their variables, in the same order; ``None`` leaves it to Textual."""
-# On black, the common palettes have a red and a magenta that are hard to read unless bright.
-_ON_BLACK = {
-    "head": "cyan",
-    "pass": "green",
-    "fail": "bright_red",
-    "warn": "yellow",
-    "note": "bright_magenta",
-    "found": "yellow",
-}
-# On white, green, yellow and cyan cannot be read in the common palettes; blue and red can.
-_ON_WHITE = {
-    "pass": "blue",
-    "fail": "red",
-    "warn": "magenta",
-    "note": "magenta",
-    "found": "magenta",
-}
 
 
 def _theme(name: str, at: int) -> Theme:
@@ -85,31 +68,23 @@ def _theme(name: str, at: int) -> Theme:
 DESK = _theme("desk", 0)
 DESK_LIGHT = _theme("desk-light", 1)
 HIGH_CONTRAST = _theme("high-contrast", 2)
-_DEFAULT = "ansi_default"
-_PAIRS = {
-    "desk-cursor-style": "reverse",
-    "input-cursor-foreground": _DEFAULT,
-    "input-cursor-background": _DEFAULT,
-    "input-cursor-text-style": "reverse",
-    "input-selection-foreground": "ansi_black",
-    "input-selection-background": "ansi_cyan",
-    "screen-selection-foreground": "ansi_black",
-    "screen-selection-background": "ansi_cyan",
-}
-"""Colours that read on any background: reversed for cursors, both set for selections."""
-
-
-def _sixteen(base: Theme, inks: Mapping[str, str]) -> Theme:
-    ours = {name: _DEFAULT for name in DESK.variables if name.startswith("desk-")}
-    ours |= {f"desk-{ink}": f"ansi_{colour}" for ink, colour in inks.items()}
-    return dataclasses.replace(base, variables={**base.variables, **ours, **_PAIRS})
-
-
-ANSI_DARK = _sixteen(BUILTIN_THEMES["ansi-dark"], _ON_BLACK)
-ANSI_LIGHT = _sixteen(BUILTIN_THEMES["ansi-light"], _ON_WHITE)
-_PLAIN = _sixteen(BUILTIN_THEMES["ansi-dark"], {})
+_OWN = "ansi_default"
+_ANSI = BUILTIN_THEMES["ansi-dark"]
 COLOURLESS = dataclasses.replace(
-    _PLAIN, name="no-color", variables={**_PLAIN.variables, "scrollbar-background": _DEFAULT}
+    _ANSI,
+    name="no-color",
+    variables={
+        **_ANSI.variables,
+        **{name: _OWN for name in DESK.variables if name.startswith("desk-")},
+        "scrollbar-background": _OWN,
+        "input-cursor-foreground": _OWN,
+        "input-cursor-background": _OWN,
+        "desk-cursor-style": "reverse",
+        "input-cursor-text-style": "reverse",
+        # What has a background is reversed.
+        "input-selection-background": "ansi_cyan",
+        "screen-selection-background": "ansi_cyan",
+    },
 )
 """The theme for ``NO_COLOR``: every ink is the terminal's own colour."""
 
@@ -124,8 +99,7 @@ BOLD = frozenset({Tone.STRONG, Tone.HEAD, Tone.BIG_PASS, Tone.BIG_FAIL, Tone.BIG
 BLOCK = frozenset({Tone.BIG_PASS, Tone.BIG_FAIL, Tone.BIG_WARN, Tone.FOUND})
 FAINT = frozenset({Tone.MUTED, Tone.RULE})
 
-OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
-"""The themes to register. Two of them replace Textual's themes of the same name."""
+OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, COLOURLESS)
 
 STYLES = """
 OptionList > .option-list--option-disabled { color: $desk-muted; }
@@ -155,7 +129,7 @@ DEFAULTS = {
 
 
 def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
-    """Return a style by ink. A 16-colour theme has no faint colours, so it dims faint inks."""
+    """Return a style by ink. Without colours, faint inks are dim."""
     styles = {Tone.TEXT.value: Style.null(), STOP: Style.null()}
     for ink, variable in VARIABLES.items():
         styles[ink.value] = Style(

@@ -27,21 +27,11 @@ from reviewdesk.app.paint.styled import (
     pad,
 )
 from reviewdesk.app.widgets.lines import Drawn
-from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag, in_words
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import glossary, words
-from reviewdesk.views.document import (
-    Block,
-    Document,
-    Fact,
-    Facts,
-    Flow,
-    Paragraph,
-    Section,
-    Text,
-    Tone,
-)
+from reviewdesk.views.document import Document, Fact, Facts, Section, Tone
 from reviewdesk.views.words import TRUTHS, bare
 
 DECISIONS: dict[str | None, tuple[str, str, str]] = {
@@ -68,14 +58,13 @@ DEFERRED = ("z", Tone.NOTE)
 UNSAVED = "~"
 """The suffix of a label that waits to be saved."""
 SPELLED = 56
-"""The least width of a line that shows the agreement."""
+"""The least width of a line that shows the agreement, and its flags in words."""
 _NAMES = 25
 _ID = 6
 _TITLE = 12
 """The cells of ids in one column, their least, and the least cells of the title of a test."""
-_FLAG = 12
 _FLAGS = 44
-"""The least and the most cells of the flags."""
+"""The most cells of the flags."""
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
@@ -92,13 +81,11 @@ def label_mark(row: QueueRow) -> Piece:
     return f"{mark}{UNSAVED * row.saving}", ink
 
 
-def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
-    """Return flags in words if they all fit, else in short, with the number that has no room."""
-    if spelled and len(text := in_words(flags)) <= room:
-        return text
-    names = [short for flag, short in SHORT.items() if flag in flags]
+def flag_names(flags: Flag, room: int, *, spelled: bool) -> str:
+    """Return the flags that fit, in words or in short, and how many more there are."""
+    names = [word if spelled else SHORT[flag] for flag, word in WORDS.items() if flag in flags]
     left = 0
-    while len(text := " ".join(names) + f" +{left}" * bool(left)) > room:
+    while len(text := (", " if spelled else " ").join(names) + f" +{left}" * bool(left)) > room:
         names.pop()
         left += 1
     return text
@@ -107,34 +94,43 @@ def flag_names(flags: Flag, room: int, *, spelled: bool = True) -> str:
 @lru_cache(512)
 def queue_line(
     row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False,
-    common: str = "", longest: int = _NAMES, most: int = 2 * _FLAG,
+    common: str = "", longest: int = _NAMES,
 ) -> Content:  # fmt: skip
     """Return a verdict's line; a blind session shows only id, test and label.
 
     An id that is cut loses the start that it has in ``common`` with the others first; ``longest``
-    and ``most`` are the widths of the longest id and of the most flags in short.
+    is the width of the longest id.
     """
-    mark, ink = label_mark(row)
     # What others wrote may give away what they think of the item.
     noted = row.noted or (row.noted_by_others and not blind)
+    mark, ink = label_mark(row)
     pieces: list[Piece] = [
         ("▸" if current else " ", Tone.KEY),
         (CHOSEN, Tone.KEY) if chosen else (MARKED if row.marked else " ", Tone.NOTE),
         (NOTED if noted else " ", Tone.NOTE),
         (pad(mark, 3), ink),
     ]
-    name = Tone.STRONG if current else Tone.TEXT
-    more = _names(row, width - 6, name, common)
-    if not blind:
-        more = _facts(row, width, name, common, longest, most)
-    return cut(line(*pieces, *more), width)
-
-
-def _id(row: QueueRow, width: int, common: str) -> str:
+    room = width - 6
     name = inline(row.id)
-    if common and cells(name) > width and name.startswith(common):
+    column = min(max(cells(name), min(_NAMES, room // 2)), room)
+    facts: list[Piece] = []
+    if not blind:
+        word, ink, _ = DECISIONS[row.decision]
+        pieces.append((pad(word, 6), ink))
+        facts = _agreement(row, wide=width >= SPELLED)
+        room -= 6 + sum(cells(text) for text, _ in facts)
+        column = min(longest, max(_ID, room // 2))
+        flags = min(_FLAGS, room - column - 1)
+        shown = flag_names(_untold(row), max(4, flags), spelled=width >= SPELLED)
+        facts.append((pad(shown, flags), Tone.WARN if row.flags & LOUD else Tone.MUTED))
+        room -= flags
+    if common and cells(name) > column and name.startswith(common):
         name = f"{ELLIPSIS}{name.removeprefix(common)}"
-    return clip_middle(name, width)
+    pieces.append((pad(clip_middle(name, column), column + 1), Tone.STRONG if current else ""))
+    title = room - column - 2
+    if title >= _TITLE and bare(row.test) not in bare(row.id):
+        facts.append((f" {clip(inline(row.test), title)}", Tone.MUTED))
+    return cut(line(*pieces, *facts).rstrip(), width)
 
 
 def _untold(row: QueueRow) -> Flag:
@@ -145,104 +141,51 @@ def _untold(row: QueueRow) -> Flag:
     return row.flags & ~said
 
 
-def _facts(
-    row: QueueRow, width: int, name: str, common: str, longest: int, most: int
-) -> list[Piece]:
-    """Return decision, id, agreement, flags and test; a narrow line tells low agreement alone."""
-    word, ink, _ = DECISIONS[row.decision]
-    wide = width >= SPELLED
-    room = width - 12
+def _agreement(row: QueueRow, *, wide: bool) -> list[Piece]:
+    """Return the agreement and its band; a narrow line tells that it is low, and no more."""
     value, band = row.agrees
-    low = band == "low"
-    agreement: list[Piece] = [("low " if low else "    ", Tone.WARN)]
-    if wide:
-        figure = "" if band else "-"
-        figure = figure if value is None else words.agreement(value)
-        tone = Tone.MUTED if band is None else _BANDS[band]
-        agreement = [(f"{figure:>5}", Tone.TEXT), (f" {band or '':<7} ", tone)]
-    room -= sum(cells(text) for text, _ in agreement) + 1
-    if common and longest > room - (_FLAG if wide else most):
-        longest += 1 - cells(common)
-    names = room - min(_FLAG, most)
-    if wide:
-        # In words, flags take about twice the cells that they take in short.
-        names = max(min(_NAMES, room - _FLAG), room - max(_FLAG, 2 * most))
-    column = min(longest, max(_ID, room - _FLAGS, names))
-    flags = max(4, min(_FLAGS, room - column))
-    title = room - flags - column - 2
-    shown = flag_names(_untold(row), flags, spelled=wide)
-    loud = Tone.WARN if row.flags & LOUD else Tone.MUTED
-    if longest > column and not (wide or low or shown):
-        column = room
-    found = [
-        (pad(word, 6), ink),
-        (pad(_id(row, column, common), column + 1), name),
-        *agreement,
-        (shown, loud),
-    ]
-    if title >= _TITLE and _says_more(row):
-        found.append((f"{'':{flags + 2 - len(shown)}}{clip(inline(row.test), title)}", Tone.MUTED))
-    return found
-
-
-def _names(row: QueueRow, width: int, ink: str, common: str) -> list[Piece]:
-    """Return the id, whole if it fits, and after it the test if that adds something."""
-    name = inline(row.id)
-    column = max(cells(name), min(_NAMES, width // 2))
-    room = width - column - 2
-    if not _says_more(row) or room < _TITLE:
-        return [(_id(row, width, common), ink)]
-    return [(pad(name, column), ink), (f"  {clip(inline(row.test), room)}", Tone.MUTED)]
-
-
-def _says_more(row: QueueRow) -> bool:
-    return bare(row.test) not in bare(row.id)
+    if not wide:
+        return [("low " if band == "low" else "    ", Tone.WARN)]
+    figure = ("" if band else "-") if value is None else words.agreement(value)
+    tone = Tone.MUTED if band is None else _BANDS[band]
+    return [(f"{figure:>5}", Tone.TEXT), (f" {band or '':<7} ", tone)]
 
 
 AGREEMENT = (
     ("0.41 low", Tone.WARN),
     "how close the jurors are, and its band: high, medium or low; no word if the measure has none",
 )
-_INKS = {
-    "▸": Tone.KEY, "*": Tone.NOTE, "▹ ▿": Tone.KEY, "+": Tone.KEY, "¶": Tone.NOTE, "~": Tone.NOTE,
-    "◆": Tone.WARN, "≠": Tone.WARN, "○": Tone.MUTED, "✓": Tone.PASS, "✗": Tone.FAIL,
-    "–": Tone.MUTED, "⚠": Tone.WARN, "×": Tone.TEXT, "…": Tone.TEXT,
-}  # fmt: skip
-SIGNS: tuple[tuple[Piece, str], ...] = tuple(
-    ((sign, _INKS.get(sign, Tone.STRONG)), text) for sign, text in glossary.SIGNS.items()
-)
-"""The signs of all panes."""
 
 
 def legend() -> Document:
     """Return all signs, grouped by the place where they appear."""
-    labels = [(LABELS[None], "no label")]
-    labels += [(LABELS[truth], text) for truth, text in TRUTHS.items()]
-    labels += [
-        (DEFERRED, "deferred"),
-        (NOT_TOLD, "labelled by another, shown once you label or reveal it"),
-        (OPEN_WITH, "open with another reviewer"),
-    ]
-    made = [((word, ink), text) for word, ink, text in DECISIONS.values()]
-    flags = [
-        ((short, Tone.WARN if flag in LOUD else Tone.MUTED), f"{WORDS[flag]}: {MEANINGS[flag]}")
-        for flag, short in SHORT.items()
-    ]
-
-    def small(signs: Sequence[tuple[Piece, str]]) -> Flow:
-        return Flow(tuple((Text(sign, Tone(ink)), f" {text}") for (sign, ink), text in signs), 2)
-
-    def each(signs: Sequence[tuple[Piece, str]]) -> Facts:
-        return Facts(tuple(Fact(sign, text, Tone(ink)) for (sign, ink), text in signs), 10)
-
-    rest = Paragraph("A line counts those without room at its end: +2.", Tone.MUTED)
-    blocks: dict[str, tuple[Block, ...]] = {
-        "Labels": (small(labels),),
-        "Decision and agreement": (small(made), each([AGREEMENT])),
-        "Flags": (each(flags), rest),
-        "Signs": (each(SIGNS),),
+    signs: dict[str, Sequence[tuple[Piece, str]]] = {
+        "Labels": (
+            (LABELS[None], "no label"),
+            *((LABELS[truth], text) for truth, text in TRUTHS.items()),
+            (DEFERRED, "deferred"),
+            (NOT_TOLD, "labelled by another, shown once you label or reveal it"),
+            (OPEN_WITH, "open with another reviewer"),
+        ),
+        "Decision and agreement": (
+            *(((word, ink), text) for word, ink, text in DECISIONS.values()),
+            AGREEMENT,
+        ),
+        "Flags": [
+            ((short, Tone.WARN if flag in LOUD else Tone.MUTED), f"{WORDS[flag]}: {MEANINGS[flag]}")
+            for flag, short in SHORT.items()
+        ],
+        "Signs": [((sign, Tone.STRONG), text) for sign, text in glossary.SIGNS.items()],
     }
-    return Document(tuple(Section(title, block) for title, block in blocks.items()))
+    return Document(
+        tuple(
+            Section(
+                title,
+                (Facts(tuple(Fact(name, text, Tone(ink)) for (name, ink), text in each), 10),),
+            )
+            for title, each in signs.items()
+        )
+    )
 
 
 _PARTS = re.compile(r"[/:. _-]+")
@@ -286,8 +229,7 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._failed = False
         self._common = ""
         self._longest = 0
-        self._most = 0
-        """The start that the first ids share, and the widths of the longest id and flags so far."""
+        """The start that the first ids share, and the width of the longest id so far."""
 
     def fill(self, keys: "array[int]", *, blind: bool) -> None:
         if keys is self._keys and blind is self._blind:
@@ -295,9 +237,7 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._keys = keys
         self._blind = blind
         self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
-        self._pages.clear()
-        self._failed = False
-        self.refresh()
+        self.reload()
 
     def choose(self, chosen: frozenset[int]) -> None:
         if chosen != self._chosen:
@@ -305,24 +245,16 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
             self.refresh()
 
     def reload(self) -> None:
-        """Fetch the rows on screen again, and draw those that have changed."""
-        top = self.scroll_offset.y
-        lines = range(top, min(top + self.size.height, len(self._keys)))
-        before = [self._row(index) for index in lines]
+        """Fetch the rows on screen again."""
         self._pages.clear()
         self._failed = False
-        for index, row in zip(lines, before, strict=True):
-            if row is None or self._row(index) != row:
-                self.refresh_line(index)
+        self.refresh()
 
     def point(self, cursor: int | None) -> None:
-        """Put the cursor on a line and bring it into view; draw the lines that this changes."""
-        before = self._cursor
+        """Put the cursor on a line and bring it into view."""
         self._cursor = cursor
         self.reveal(cursor)
-        for index in (before, cursor):
-            if index is not None:
-                self.refresh_line(index)
+        self.refresh()
 
     def on_resize(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._keys))
@@ -351,11 +283,8 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
                 self._common = shared[: len(shared) - len(_PARTS.split(shared)[-1])]
             self._pages[number] = page
             longest = max([self._longest, *(cells(inline(row.id)) for row in page)])
-            flags = (flag_names(_untold(row), 99, spelled=False) for row in page)
-            most = max([self._most, *map(len, flags)])
-            if (longest, most) != (self._longest, self._most):
+            if longest != self._longest:
                 self._longest = longest
-                self._most = most
                 self.refresh()
         place = index - number * PAGE
         return page[place] if place < len(page) else None
@@ -376,7 +305,7 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
                 under += Style(reverse=True)
         content = queue_line(
             row, room, current=current, blind=self._blind, chosen=row.key in self._chosen,
-            common=self._common, longest=self._longest, most=self._most,
+            common=self._common, longest=self._longest,
         )  # fmt: skip
         # More rows are fetched than are on screen; what was not drawn was not seen.
         self._drawn([row.key])

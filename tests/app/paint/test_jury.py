@@ -11,8 +11,7 @@ from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.app.paint.document import block_lines
 from reviewdesk.app.paint.inks import (
-    ANSI_DARK,
-    ANSI_LIGHT,
+    COLOURLESS,
     DEFAULTS,
     DESK,
     DESK_LIGHT,
@@ -181,42 +180,9 @@ def test_every_ink_reads_on_every_surface(theme: Theme, ground: str) -> None:
         assert contrast(folded(ink), folded(under)) >= least, (name, "256 colours")
 
 
-# The sixteen colours of xterm and of the VGA text mode, which the Linux console has too.
-XTERM = (
-    "000000 cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 "
-    "7f7f7f ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff"
-)
-VGA = (
-    "000000 aa0000 00aa00 aa5500 0000aa aa00aa 00aaaa aaaaaa "
-    "555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff"
-)
-
-
-def shown(colour: Color, palette: str, plain: str) -> Color:
-    """A colour of the terminal's own, as the palette has it."""
-    assert colour.ansi is not None
-    return Color.parse(plain if colour.ansi < 0 else f"#{palette.split()[colour.ansi]}")
-
-
-@pytest.mark.parametrize("palette", [XTERM, VGA], ids=["xterm", "vga"])
-@pytest.mark.parametrize(("theme", "paper"), [(ANSI_DARK, "#000000"), (ANSI_LIGHT, "#ffffff")])
-def test_sixteen_colours_read_on_their_side(theme: Theme, paper: str, palette: str) -> None:
-    ground, labeller = Color.parse(paper), "#ffffff" if paper == "#000000" else "#000000"
-    for name, ink in colours(theme).items():
-        # The brown of VGA on black is the worst with 4.0; no palette's red or blue is worse.
-        assert contrast(shown(ink, palette, labeller), ground) >= 3.9, name
-    for name in ("block-cursor", "input-selection", "screen-selection"):
-        pair = [
-            shown(Color.parse(theme.variables[f"{name}-{side}"]), palette, paper)
-            for side in ("foreground", "background")
-        ]
-        assert contrast(*pair) >= 4.5, name
-
-
-def test_sixteen_colours_are_the_terminals_own() -> None:
-    for theme in (ANSI_DARK, ANSI_LIGHT):
-        assert all(colour.ansi is not None for colour in colours(theme).values())
-        assert ink_styles(variables(theme), ansi=True)[Tone.MUTED].dim
+def test_without_colour_inks_are_the_terminals_own() -> None:
+    assert all(colour.ansi is not None for colour in colours(COLOURLESS).values())
+    assert ink_styles(variables(COLOURLESS), ansi=True)[Tone.MUTED].dim
 
 
 def test_the_palette_offers_themes_that_are_registered() -> None:
@@ -231,7 +197,7 @@ def test_a_terminal_of_sixteen_colours_gets_a_theme_that_fits() -> None:
     assert fallback("256") == fallback("truecolor") == fallback(None) == "desk"
 
 
-@pytest.mark.parametrize("name", ["ansi-dark", "ansi-light", "high-contrast", "no-color"])
+@pytest.mark.parametrize("name", ["high-contrast", "no-color"])
 async def test_the_cursor_line_is_reversed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -157,12 +157,12 @@ def test_a_blind_line_tells_id_test_and_label_only() -> None:
 def test_flags_stand_in_words_or_in_short_and_those_without_room_are_counted() -> None:
     flags = Flag.SAME_FAMILY | Flag.ESCALATED | Flag.TRIMMED_DISSENT | Flag.SPLIT
     words = "escalated, dissent trimmed, votes split, same model family"
-    assert flag_names(flags, len(words)) == words
-    assert flag_names(flags, len(words) - 1) == "esc trim! split kin"
-    assert flag_names(flags, len(words), spelled=False) == "esc trim! split kin"
-    assert flag_names(flags, 18) == "esc trim! split +1"
-    assert flag_names(flags, 12) == "esc trim! +2"
-    assert flag_names(Flag(0), 10) == ""
+    assert flag_names(flags, len(words), spelled=True) == words
+    assert flag_names(flags, 40, spelled=True) == "escalated, dissent trimmed +2"
+    assert flag_names(flags, 20, spelled=False) == "esc trim! split kin"
+    assert flag_names(flags, 18, spelled=False) == "esc trim! split +1"
+    assert flag_names(flags, 12, spelled=False) == "esc trim! +2"
+    assert flag_names(Flag(0), 10, spelled=True) == ""
 
 
 def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ async def test_no_colour_keeps_every_fact(tmp_path: Path, monkeypatch: pytest.Mo
 async def test_the_theme_comes_from_the_environment_and_every_other_can_be_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REVIEWDESK_THEME", "ansi-dark")
+    monkeypatch.setenv("REVIEWDESK_THEME", "desk-light")
     async with showing(tmp_path, verdict(1)) as stage:
-        assert stage.app.theme == "ansi-dark"
+        assert stage.app.theme == "desk-light"
         for name in THEMES:
             stage.run(f"theme {name}")
             await stage.settle()

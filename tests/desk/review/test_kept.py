@@ -11,10 +11,10 @@ from tests.helpers import drop_label_state, load, numbered, open_desk, set_back,
 def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> None:
     desk = open_desk(tmp_path / "d.db")
     edits.keep(desk, {"theme": "desk-light", "wrap": False, "names": ["a", "ü\x00"]})
-    edits.keep(desk, {"theme": "ansi-dark", "wrap": None})
-    assert edits.kept(desk) == {"theme": "ansi-dark", "names": ["a", "ü\x00"]}
+    edits.keep(desk, {"theme": "desk-light", "wrap": None})
+    assert edits.kept(desk) == {"theme": "desk-light", "names": ["a", "ü\x00"]}
     edits.keep(desk, {"names": None})
-    assert edits.kept(desk) == {"theme": "ansi-dark"}
+    assert edits.kept(desk) == {"theme": "desk-light"}
     edits.keep(desk, {"theme": None})
     assert edits.kept(desk) == {}
     assert desk.verify().ok
@@ -23,9 +23,9 @@ def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> Non
 def test_each_reviewer_has_values_of_their_own(tmp_path: Path) -> None:
     ann, ben = open_desk(tmp_path / "d.db"), open_desk(tmp_path / "d.db", "ben")
     edits.keep(ann, {"theme": "desk-light"})
-    edits.keep(ben, {"theme": "ansi-dark"})
+    edits.keep(ben, {"theme": "desk-light"})
     edits.keep(ann, {"theme": None})
-    assert (edits.kept(ann), edits.kept(ben)) == ({}, {"theme": "ansi-dark"})
+    assert (edits.kept(ann), edits.kept(ben)) == ({}, {"theme": "desk-light"})
 
 
 def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
     desk = open_desk(path)
     assert desk.progress(run).labelled == 1
     assert desk.verify().ok
-    edits.keep(desk, {"theme": "ansi-dark"})
-    assert edits.kept(desk) == {"theme": "ansi-dark"}
+    edits.keep(desk, {"theme": "desk-light"})
+    assert edits.kept(desk) == {"theme": "desk-light"}
     desk.close()
 
 
