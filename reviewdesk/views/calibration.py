@@ -272,12 +272,15 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
             ("judge passed", Text(tp, Tone.PASS), Text(fp, Tone.FAIL)),
             ("judge failed", Text(fn, Tone.FAIL), Text(tn, Tone.PASS)),
         )
-        rates = {
-            "sensitivity": line.sensitivity if line.tp or line.fn else None,
-            "specificity": line.specificity if line.tn or line.fp else None,
-            "Youden's J": line.youden_j, "kappa": line.kappa,
-        }  # fmt: skip
-        shown = ((name, number(value)) for name, value in rates.items() if value is not None)
+        rates = (
+            ("sensitivity", line.sensitivity if line.tp or line.fn else None, "of good, passed"),
+            ("specificity", line.specificity if line.tn or line.fp else None, "of bad, failed"),
+            ("Youden's J", line.youden_j, "their sum less 1: 0 is chance"),
+            ("kappa", line.kappa, "agreement with the labels: 0 is chance"),
+        )
+        shown = (
+            (name, f"{number(value)} {said}") for name, value, said in rates if value is not None
+        )
         blocks.append(table(("", "should pass", "should fail"), confusion, "Decisions and labels"))
         blocks.append(Facts.of(*shown, column=16))
     text = (
@@ -287,7 +290,8 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
     blocks.append(Paragraph(text, Tone.MUTED))
     if found.should_pass is not None and line.corrected_rate is not None:
         ends = words.interval(line.corrected_rate_low, line.corrected_rate_high)
-        text = f"{number(line.corrected_rate)} {ends} Wald; the share that should pass is better"
+        text = f"{number(line.corrected_rate)} {ends} by Wald, who takes its errors as "
+        text += "known; the share that should pass is better"
         blocks.append(Facts.of(("corrected rate", text), column=16))
     return Section("How right?", tuple(blocks))
 
@@ -311,7 +315,7 @@ def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
     test = fit.spiegelhalter
     ztest = f"- {test.reason or 'undefined'}"
     if test.z is not None and test.p is not None:
-        ztest = f"z {test.z:+.3f}, {words.chance(test.p)}"
+        ztest = f"z {test.z:+.3f}, {words.chance(test.p)}: a test of confidence"
     # Both tests in one sentence, so that the page never gives two answers.
     found_off = {
         "ECE": fit.null and fit.null.p < RISK,

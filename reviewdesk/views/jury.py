@@ -243,7 +243,13 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
         return (Facts((*(fact for one in loud for fact in one.rows), *told), column=19),)
     # What the escalation gives as its reason is not said again.
     why = " ".join(note.reason for note in notes if note.flag is Flag.ESCALATED)
-    names = [_quiet(word) for note in quiet if (word := WORDS[note.flag]) not in why]
+    names = [
+        outside(in_short(item, note.reason), 200, Tone.MUTED)
+        if note.flag is Flag.SAME_FAMILY
+        else _quiet(WORDS[note.flag])
+        for note in quiet
+        if WORDS[note.flag] not in why
+    ]
     return (
         *(replace(one, lines=most) for one, most in zip(loud, lines, strict=True)),
         *([Paragraph(joined(names, " · "), lead="  ", indent=2)] if names else []),
@@ -340,7 +346,7 @@ def state(seat: Seat, *, whole: bool = True) -> Words:
     text = seat.words
     tone = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     if seat.dissent:
-        text = f"{text} · DISSENT"
+        text = "DISSENT" if seat.state is State.COUNTED else f"DISSENT · {text}"
         tone = Tone.WARN
     if seat.contradicts:
         text = f"{text} · ≠ score"

@@ -20,7 +20,7 @@ from reviewdesk.domain.records import (
 )
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, people
 from reviewdesk.views.document import (
     Column,
     Document,
@@ -112,8 +112,8 @@ def proposed(made: ProposedMap) -> Section:
                 values = [one["status"]]
             known = next((value for value in values if value is not None), NONE)
             said.append((outside(one["id"], 60), " ", outside(known, 60)))
-        human = body.get("human")
-        person = f"   a person: {human['label']}" if human else ""
+        labels = [one.label for one in people(body)]
+        person = f"   by people: {', '.join(labels)}" if labels else ""
         blocks.append(Paragraph((outside(body["id"], 80), ":  ", *joined(said, "   "), person)))
     notes = [Paragraph(("note: ", outside(note, 500))) for note in made.notes]
     return Section("", (*blocks, *notes))

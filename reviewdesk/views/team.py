@@ -24,17 +24,23 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.words import NONE, between, decision, interval, label, moment, number, plural
 
-_ALONE = (
-    "No item has labels of two people yet. `open --double 20%` asks for a second opinion on about "
-    "one labelled item in five."
-)
+_ALONE = "No item has labels of two people yet."
+_DOUBLE = " `open --double 20%` asks for a second opinion on about one labelled item in five."
 
 
-def team(page: TeamPage, found: Sequence[Disagreement] = (), *, blind: bool = False) -> Document:
-    """Return how people agree, differ and work; if ``blind``, without the panel's decisions."""
+def team(
+    page: TeamPage, found: Sequence[Disagreement] = (), *, blind: bool = False, double: float = 0
+) -> Document:
+    """Return how people agree, differ and work; if ``blind``, without the panel's decisions.
+
+    ``double`` is the share of labelled items for which a second opinion is asked already.
+    """
     differing = (_disagreements(found, blind=blind),) if found else ()
     stand_in = () if blind else _stand_in(page.alternative)
-    return Document((_agreement(page), *stand_in, *differing, _members(page.members)))
+    made = Section("Agreement", (Paragraph(_ALONE + _DOUBLE * (not double), Tone.MUTED),))
+    if page.agreement.n:
+        made = _agreement(page)
+    return Document((made, *stand_in, *differing, _members(page.members)))
 
 
 def _stand_in(found: AlternativeTest) -> tuple[Section, ...]:
@@ -62,8 +68,6 @@ def _stand_in(found: AlternativeTest) -> tuple[Section, ...]:
 
 def _agreement(page: TeamPage) -> Section:
     found = page.agreement
-    if not found.n:
-        return Section("Agreement", (Paragraph(_ALONE, Tone.MUTED),))
     heads = ("", "alike", "95%", "kappa")
     rows: list[Sequence[Words]] = []
     for one in found.pairs:

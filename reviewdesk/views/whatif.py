@@ -1,6 +1,7 @@
 """The decisions of other rules, for a run and one item, and those that bribes could force."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from reviewdesk.domain.records import Design, Item
 from reviewdesk.domain.run.packing import seat_names
@@ -80,8 +81,9 @@ def what_if(found: WhatIfTable) -> Document:
         for row in found.rows
         if row.variant.fraction != 0 or row.variant.rounding is Rounding.DOWN
     ]
+    names = words.short_names(dropped)
     groups = {
-        group: _group(*title, rows, _short_name)
+        group: _group(*title, rows, partial(_short_name, names=names))
         for group, title in _TITLES.items()
         if (rows := [row for row in kept if row.variant.group is group])
     }
@@ -125,11 +127,14 @@ def _name(variant: Variant) -> Text:
     return outside(variant.name, 200)
 
 
-def _short_name(variant: Variant) -> str | Text:
-    """Return the name of a policy that changes one setting, as under the title of its group."""
+def _short_name(variant: Variant, names: Mapping[str, str]) -> str | Text:
+    """Return the name of a policy that changes one setting, as under the title of its group.
+
+    ``names`` are the short names of the jurors that are left out.
+    """
     group = variant.group
     if group is Group.JURORS:
-        return outside(variant.dropped, 200)
+        return outside(names.get(variant.dropped or "", variant.dropped), 200)
     if group is Group.THRESHOLDS:
         return f"{variant.threshold:g}"
     if group is Group.QUORUMS and variant.quorum is not None:
@@ -205,20 +210,23 @@ def item_what_if(item: Item) -> Section:
             made_words = words.decision(decision)
             lead = (Text(f"{title:14}", Tone.MUTED), Text(f"{made_words.text}: ", made_words.tone))
             same = [variant for variant, made in mine if made is decision]
-            blocks.append(Paragraph(joined(_policy_names(group, same)), lead=lead, indent=20))
+            policies = _policy_names(group, same, words.short_names(names))
+            blocks.append(Paragraph(joined(policies), lead=lead, indent=20))
     word = words.decided(standing)
     return Section("What if", tuple(blocks), f"what would turn this {word}")
 
 
-def _policy_names(group: Group, variants: Sequence[Variant]) -> list[str | Text]:
+def _policy_names(
+    group: Group, variants: Sequence[Variant], short: Mapping[str, str]
+) -> list[str | Text]:
     """Return the names of policies; a trim that turns it with every rounding is named once."""
     if group is not Group.TRIMS:
-        return [_short_name(variant) for variant in variants]
+        return [_short_name(variant, short) for variant in variants]
     names: list[str | Text] = []
     for fraction in dict.fromkeys(variant.fraction or 0.0 for variant in variants):
         same = [variant for variant in variants if variant.fraction == fraction]
         every = len(same) == len(Rounding)
-        names += [_percent(fraction)] if every else [_short_name(variant) for variant in same]
+        names += [_percent(fraction)] if every else [_short_name(one, short) for one in same]
     return names
 
 

@@ -137,7 +137,7 @@ def test_the_figures_of_a_census(tmp_path: Path) -> None:
     null = f"about {fit.null.expected:.3f}"
     assert f"FAIL ece 0.160 <= 0.100 margin -0.060 calibrated: {null}, p" in " ".join(lines)
     # (.75 + .5 - 1) / .5 = .5; the Wald interval of .75 over 4 is .3256 to 1, mapped 0 to 1.
-    assert "corrected rate 0.500 [0.000, 1.000] Wald" in " ".join(lines)
+    assert "corrected rate 0.500 [0.000, 1.000] by Wald, who takes" in " ".join(lines)
 
 
 def test_the_groups_and_the_jurors_of_a_census(tmp_path: Path) -> None:
@@ -471,7 +471,7 @@ def test_each_figure_in_a_sentence_and_undefined_ones_say_why() -> None:
     assert "log-loss 0.454 on average; always saying" in drawn
     # y - c: .1 -.7 .3 .14, 1 - 2c: -.8 -.4 -.4 -.72: the sum is -.0208; the variance is
     # .0576 + .0336 + .0336 + .518400 · .1204 = .18721536, whose root is .43268: z = -.048.
-    assert "Spiegelhalter z -0.048, p 0.962 together no more than chance" in drawn
+    assert "Spiegelhalter z -0.048, p 0.962: a test of confidence together no more than" in drawn
     drawn = words(confidence(fit(Rows.of([1.0], [True])), LINE))
     assert "Spiegelhalter - every confidence is 0, 0.5 or 1" in drawn
     assert "AUROC - not known: it needs both right and wrong verdicts" in drawn

@@ -62,7 +62,7 @@ def test_every_surface_holds_the_same_facts(tmp_path: Path, surface: str) -> Non
     # Of .1, .8, .85, .9 and .95 the ends go: (.8 + .85 + .9) / 3 = .85; 4 of 5 are over .7.
     for fact in (
         "PASS", "0.850 needs 0.70 by trimmed mean", "4 of 5 votes pass", "label pass, blind",
-        "trimmed low · DISSENT", "judge-4 thinks so", "trimmed mean −1 0.850 pass", "forty-two",
+        "DISSENT · trimmed low", "judge-4 thinks so", "trimmed mean −1 0.850 pass", "forty-two",
         "✗ fail", "length: too long", "look at the date", "the answer is right",
         "what would turn this pass", "breakdown: tolerates 1 of 5, breaks at 2",
     ):  # fmt: skip
@@ -99,8 +99,9 @@ def test_the_state_of_a_juror_goes_below_where_room_is_short(tmp_path: Path) -> 
     lines = [line.plain for line in document_lines(jury(found), 40)]
     # Two of three pass, so the third dissents; an id is cut at its start.
     [at] = [at for at, line in enumerate(lines) if line.startswith("  gpt ") and "0.300" in line]
-    below = [line.strip() for line in lines[at + 1 : at + 4]]
-    assert below == ["· DISSENT", "· a trimmed mean would leave it out", "gpt thinks so"]
+    below = [line.strip() for line in lines[at + 1 : at + 3]]
+    assert lines[at].endswith(" DISSENT")
+    assert below == ["· a trimmed mean would leave it out", "gpt thinks so"]
     assert any("…" in line and line.endswith("-here") for line in lines[at:])
     assert max(map(len, lines)) <= 40
 

@@ -447,7 +447,7 @@ def show_agreement(core: Core, _argument: str = "") -> None:
         shown = DialogPage(
             f"Reviewers of {show_line(session.run.name, 60)}",
             (*wanted, ("j k", "scroll"), ("esc", "closes")),
-            document=views.team(page, found, blind=session.view.blind),
+            document=views.team(page, found, blind=session.view.blind, double=desk.double or 0),
             answers={"enter": True} if page.disputed else {},
             width=112,
         )

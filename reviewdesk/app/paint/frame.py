@@ -7,6 +7,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.state import Criterion, ReasonsLine, Session
 from reviewdesk.app.keys.actions import Keymap
+from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -25,10 +26,18 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.desk.figures.strip import Strip
 from reviewdesk.domain.panel.rerun import OpenRerun
-from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace, labels_missing
+from reviewdesk.domain.records import (
+    Blocker,
+    Calibration,
+    Design,
+    Item,
+    Metrics,
+    Pace,
+    labels_missing,
+)
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
-from reviewdesk.views.document import Tone
+from reviewdesk.views.document import Section, Tone
 from reviewdesk.views.panel import live_text
 from reviewdesk.views.queue import (
     done_texts,
@@ -38,6 +47,7 @@ from reviewdesk.views.queue import (
     time_texts,
     waits,
 )
+from reviewdesk.views.verdict import headline
 from reviewdesk.views.words import number, plural
 
 _SAVED = "saved ✓"
@@ -63,11 +73,8 @@ def header_line(
     progress = session.progress
     view = session.view
     saved = inline(saved) or (_SAVED if progress.labelled else "")
-    lead = clip(
-        page or inline(session.run.name),
-        max(_LEAD, min(width - _FACTS, cell_len(page) or width // 5)),
-        lead=not page,
-    )
+    name = page or inline(session.run.name)
+    least = max(_LEAD, min(cell_len(name), width - _FACTS, cell_len(page) or width // 5))
     done, done_short = done_texts(progress)
     time, minutes = time_texts(progress, pace)
     kept = "" if page or not view.filter else clip(inline(view.filter), max(8, width // 5))
@@ -87,18 +94,20 @@ def header_line(
         {"time": minutes}, {"kept": ""}, {"time": ""},
     ):  # fmt: skip
         facts |= shorter
-        taken = cell_len(lead) + sum(3 + cell_len(text) for text in facts.values() if text)
+        taken = least + sum(3 + cell_len(text) for text in facts.values() if text)
         room = width - taken - 4
         if room >= min(cell_len(saved), width // 6):
             break
+    # What the facts leave free goes to what was saved, and then to the name.
+    free = max(0, room - cell_len(saved))
     tones = _HEADER_TONES | ({"mode": Tone.NOTE} if view.blind else {})
-    pieces: list[Piece | str] = [(f" {lead}", Tone.STRONG)]
-    for name, text in facts.items():
-        pieces += [(" · ", Tone.MUTED), (text, tones.get(name, Tone.TEXT))] if text else []
+    pieces: list[Piece | str] = [(f" {clip(name, least + free, lead=not page)}", Tone.STRONG)]
+    for what, text in facts.items():
+        pieces += [(" · ", Tone.MUTED), (text, tones.get(what, Tone.TEXT))] if text else []
     # Neither the mark nor the count of waiting writes is cut.
     mark = _SAVED if saved.startswith(_SAVED) else saved
     rest = saved.removeprefix(mark)
-    room -= cell_len(mark)
+    room -= free + cell_len(mark)
     rest = clip_middle(rest, room) if room >= min(cell_len(rest), _LEAST_SAVED) else ""
     tone = Tone.PASS if mark == _SAVED else Tone.WARN
     right = line((f"  {mark}{rest} ", tone)) if saved else Content("")
@@ -237,6 +246,12 @@ def criteria_lines(criteria: Sequence[Criterion], asks: str, width: int) -> Line
     if asks and not told and room >= _ASKS:
         lines[-1] += line("   ") + cut_words(line((inline(asks), Tone.MUTED)), room)
     return [line(" ") + row for row in lines]
+
+
+def verdict_lines(item: Item | None, width: int) -> Lines:
+    """Return the line of verdict that stands above an item, however far its texts are scrolled."""
+    drawn = [] if item is None else section_lines(Section("", headline(item)), max(1, width - 2))
+    return [line(" ") + row for row in drawn]
 
 
 def asking_lines(asking: OpenRerun | None, width: int) -> Lines:

@@ -234,8 +234,7 @@ def painted_item(
     """
     airy = height is None or height >= AIRY
     title = section_lines(Section("", verdict.title(item, blind=hidden, named=named)), width)
-    decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
-    parts = [_counted(TITLE, decided, title), *_texts(item, width)]
+    parts = [_counted(TITLE, [], title), *_texts(item, width)]
     if height is not None:
         parts = _folded(parts, height - airy * (len(parts) - 1), reading, key)
     for one in (*verdict.checks(item), *verdict.review(item, blind=hidden)):

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Group
 from rich.padding import Padding
+from rich.table import Column as RichColumn
+from rich.table import Table
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -307,6 +309,10 @@ def _option(one: Choice) -> ListOption:
         # The text below a line stays indented where it wraps.
         below = Padding(Text(inline(one.below, 2000)), (0, 0, 0, 2))
         prompt = Group(Text(words_line(one.text).plain, "bold"), below)
+    if one.key:
+        grid = Table.grid(RichColumn(width=15), RichColumn())
+        grid.add_row(Text(f"  {one.key}"), Text(words_line(one.text).plain))
+        prompt = grid
     name = one.answer if isinstance(one.answer, str) else None
     return ListOption(prompt, id=name, disabled=one.head)
 
@@ -323,7 +329,7 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
                 chosen = len(choices)
             first = (shown(action.id).split(" ")[0] for action in row)
             each = shown(row[0].id) if len(row) == 1 else " ".join(first)
-            choices.append(Choice(f"  {pad(each, 23)} {title}", row[0].id))
+            choices.append(Choice(title, row[0].id, key=each))
     move = ("j k", "move")
     close = ("esc", "closes")
     keys = (("enter", "does it"), ("tab", "signs"), move, close)

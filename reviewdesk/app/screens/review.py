@@ -28,6 +28,7 @@ from reviewdesk.app.paint.frame import (
     strip_lines,
     tiny_lines,
     title_line,
+    verdict_lines,
 )
 from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, painted_item
 from reviewdesk.app.paint.styled import Painter, inline, one_line
@@ -184,7 +185,7 @@ class ReviewScreen(DeskScreen):
     DEFAULT_CSS = """
     ReviewScreen > #body { layout: horizontal; }
     Container > Bar { background: $desk-bar; }
-    Container > #criteria { height: auto; max-height: 4; }
+    Container > #criteria, Container > #verdict { height: auto; max-height: 4; }
     Container > Pane, Container > QueueList { height: 1fr; background: $background; }
     """
 
@@ -214,6 +215,7 @@ class ReviewScreen(DeskScreen):
                     yield Bar(id=f"{pane.id}-title")
                     if pane.id == "item":
                         yield Bar(id="criteria")
+                        yield Bar(id="verdict")
                     yield pane
 
     def on_mount(self) -> None:
@@ -301,6 +303,8 @@ class ReviewScreen(DeskScreen):
         criteria = controller.criteria
         asks = session.item.verdict.body.get("rubric") if session.item and criteria else None
         self.bar("criteria").paint(partial(criteria_lines, criteria, asks or ""))
+        answered = session.item if session.answered else None
+        self.bar("verdict").paint(partial(verdict_lines, answered))
         self.bar("reasons").paint(partial(reasons_lines, controller.reasons))
         key = self.front.keymap.first("blocker")
         self.bar("strip").paint(partial(strip_lines, session, controller.figures, key))

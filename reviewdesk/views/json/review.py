@@ -16,7 +16,7 @@ from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow,
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
 from reviewdesk.domain.stats.figures import Estimate
-from reviewdesk.domain.verdict import Decision, Verdict
+from reviewdesk.domain.verdict import Decision, Verdict, people
 
 
 def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
@@ -184,6 +184,7 @@ def verdict(item: Item, reruns: Sequence[Rerun] = ()) -> dict[str, Any]:
         "labels": [shape(made, _LABEL) for made in given],
         "suggestions": [shape(made, _SUGGESTION) for made in suggested],
         **shape(item, "note tags other_tags marked=row.marked human=verdict.body.human"),
+        "humans": [shape(one) for one in people(stated.body)],
         "reruns": [rerun(item, made) for made in reruns],
     }
 

@@ -72,10 +72,10 @@ async def test_a_scroll_that_was_not_drawn_does_not_count(tmp_path: Path) -> Non
 async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
     async with showing(tmp_path, verdict(1, output=LONG), **FILE) as stage:
         await stage.press("ctrl+d")
-        left = stage.cells()[2:-4]
+        left = stage.cells()[4:-4]
         for size in ((1, 1), SMALL):
             await stage.resize(size)
-        assert stage.cells()[2:-4] == left
+        assert stage.cells()[4:-4] == left
         pane = stage.review.item
         pane.styles.max_width = 0
         forget(stage)
@@ -91,15 +91,15 @@ async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
     items = [verdict(1, output=LONG), verdict(2, output=LONG)]
     async with showing(tmp_path, *items, **FILE) as stage:
         await stage.press("ctrl+d")
-        left = stage.cells()[2:-4]
+        left = stage.cells()[4:-4]
         for way in (("J", "K"), ("space", "backspace"), ("question_mark", "escape")):
             await stage.press(*way)
-            assert stage.cells()[2:-4] == left
+            assert stage.cells()[4:-4] == left
         top = left[0].strip()
         for size in ((160, 48), (60, 20), SMALL):
             await stage.resize(size)
             assert top in stage.drawn()
-        assert stage.cells()[2:-4] == left
+        assert stage.cells()[4:-4] == left
 
 
 async def test_keys_jump_between_the_words_found_in_a_long_text(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_keys_jump_between_the_words_found_in_a_long_text(tmp_path: Path) 
         tops = []
         for key in ("right_parenthesis",) * 3 + ("left_parenthesis",):
             await stage.press(key)
-            tops.append(" ".join(stage.cells()[2].split()[:2]))
+            tops.append(" ".join(stage.cells()[4].split()[:2]))
         assert tops == ["needle 60", "needle 90", "needle 120", "needle 90"]
 
 
@@ -124,10 +124,10 @@ async def test_keys_jump_between_the_texts_and_unfold_them(tmp_path: Path) -> No
         tops = []
         for _ in range(3):
             await stage.press("right_parenthesis")
-            tops.append(stage.cells()[2].split()[0])
+            tops.append(stage.cells()[4].split()[0])
         assert tops == ["RUBRIC", "INPUT", "RESPONSE"]
         await stage.press("left_parenthesis")
-        assert stage.cells()[2].split()[0] == "INPUT"
+        assert stage.cells()[4].split()[0] == "INPUT"
         await stage.press("semicolon")
         assert "lines …" not in stage.review.item.text
         await stage.press("semicolon")
@@ -174,11 +174,11 @@ async def test_criteria_stand_above_a_text_that_stays_there(tmp_path: Path, blin
     async with showing(tmp_path, *made, verdict(2), size=SMALL, view=view) as stage:
         assert stage.cells()[2].rstrip() == " CRITERIA  ▶tone ·  facts ·   Is it kind?"
         await stage.press("G")
-        text = stage.cells()[3:-4]
+        text = stage.cells()[5:-4]
         assert text[0].split()[0] != "RUBRIC"
         await stage.press("p")
         assert stage.cells()[2].rstrip() == " CRITERIA  tone p  ▶facts ·   Is it right?"
-        assert stage.cells()[3:-4] == text
+        assert stage.cells()[5:-4] == text
         await stage.press("f")
         # An item without other criteria has the line for its text.
         assert "CRITERIA" not in stage.drawn()
