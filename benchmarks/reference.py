@@ -20,7 +20,7 @@ import msgspec
 from click.testing import CliRunner
 
 import reviewdesk
-from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, Keymap, by_group, rows
+from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, Keymap, rows
 from reviewdesk.app.keys.commands import COMMANDS
 from reviewdesk.cli import cli
 from reviewdesk.cli.program import GROUPS
@@ -40,8 +40,8 @@ def keys_table() -> str:
     with_keys = (action for action in ACTIONS.values() if action.keys)
     made = [
         (_code(*(key for one in row for key in keymap.shown(one.id).split())), title, _screens(row))
-        for members in by_group(with_keys).values()
-        for title, row in rows(members).items()
+        for members in rows(with_keys).values()
+        for title, row in members.items()
     ]
     return _table(("key", "does", "on"), made)
 

@@ -409,7 +409,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         if (follow := getattr(self.screen, "follow", None)) is not None:
             follow()
         if top is self.review and top.ready and self.review.waiting is None:
-            controller.guard.shown_once()
+            controller.guard.shown()
 
     def _bring(self, where: str) -> None:
         if self.top.where == where:
@@ -506,9 +506,6 @@ class ReviewApp(App[None], inherit_bindings=False):
             self.exit()
         else:
             self.act(self.controller.end)
-
-    def hang_up(self) -> None:
-        self.call_from_thread(self.action_close_desk)
 
     def flush(self, seconds: float) -> list[str]:
         """Try for so long to save what waits; return what to say of the rest."""

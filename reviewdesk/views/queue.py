@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.result import in_words
 from reviewdesk.domain.labels.question import Reply, RunAnswer
-from reviewdesk.domain.panel.rerun import RerunResult
 from reviewdesk.domain.records import (
     SUGGESTION,
     Blocker,
@@ -309,8 +308,7 @@ def given(event: Event) -> tuple[Text, Text]:
     return moment(at if isinstance(at, str) else event.at), outside(event.author, 80)
 
 
-def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ...]:
-    """Describe an event; ``result`` is the result of the re-run that it ended."""
+def event(one: Event) -> tuple[str | Text, ...]:
     detail = one.detail
     words: list[str | Text] = [_KINDS.get(one.kind) or outside(one.kind, 20)]
     if one.kind == "mark" and not detail.get("on"):
@@ -329,7 +327,7 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
     if detail.get("note"):
         words += [": ", outside(detail["note"], 60)]
     if one.kind in RERUNS:
-        words += [": ", outside(rerun_event_text(detail, result), 160)]
+        words += [": ", outside(_rerun_text(detail), 160)]
     return (*words, *([" (undone)"] if one.undone else []))
 
 
@@ -346,8 +344,8 @@ def tag_list(tags: Iterable[object]) -> tuple[str | Text, ...]:
     return joined([outside(tag, 80) for tag in tags])
 
 
-def rerun_event_text(detail: Mapping[str, Any], found: RerunResult | None = None) -> str:
-    """Describe an event of a re-run: what was agreed to, or its result, if ``found`` has one."""
+def _rerun_text(detail: Mapping[str, Any]) -> str:
+    """Describe an event of a re-run: what was agreed to, or what came of it."""
     many = (
         f"{detail['of']:,} verdicts, " if detail.get("of", 1) > 1 and "plan" not in detail else ""
     )
@@ -365,9 +363,5 @@ def rerun_event_text(detail: Mapping[str, Any], found: RerunResult | None = None
         return f"{many}{detail['done']:,} asked again, {flips:,} turned over{left}"
     if "answered" not in detail:
         return f"{'stopped, ' if detail.get('stopped') else ''}nobody answered"
-    if found is None:
-        halt = "stopped: " if detail.get("stopped") else ""
-        return f"{halt}{detail.get('decision') or 'no decision'}, {detail['answered']} came back"
-    if found.stopped:
-        return f"{found.halt}, {found.count}"
-    return f"{detail.get('decision') or 'no decision'}, {found.count}"
+    halt = "stopped: " if detail.get("stopped") else ""
+    return f"{halt}{detail.get('decision') or 'no decision'}, {detail['answered']} came back"

@@ -120,7 +120,7 @@ class Review:
         self.controller.asking = bool(self.dialogs)
         _ = self.controller.notice
         if not self.dialogs and self.state.where == "review":
-            self.controller.guard.shown_once()
+            self.controller.guard.shown()
             self.pane.draw(self.state, self.controller.seen.saw)
 
     def quietly(self, *actions: str) -> None:

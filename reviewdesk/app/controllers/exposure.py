@@ -55,13 +55,11 @@ class LabelGuard:
         self._counted = float("-inf")
 
     def shown(self) -> None:
-        now = self._clock()
-        answers = now - self._counted <= 2 * self.interval
-        self._shown_at = max(self._counted, now - REACTION) if answers else now
-
-    def shown_once(self) -> None:
+        """Record that the item is on screen, unless it was before."""
         if self._shown_at is None:
-            self.shown()
+            now = self._clock()
+            answers = now - self._counted <= 2 * self.interval
+            self._shown_at = max(self._counted, now - REACTION) if answers else now
 
     def stray(self) -> None:
         self._stray = self._clock()
@@ -450,18 +448,7 @@ class Repeats:
 
     # what is written meanwhile
 
-    def whole_note(self, key: int, text: str) -> str | None:
-        earlier = self._earlier(key, "note")
-        return None if earlier is None else "\n\n".join(part for part in (*earlier, text) if part)
-
-    def whole_tags(self, key: int, tags: Sequence[str]) -> list[str] | None:
-        """Return the tags given to an item that came back, with its earlier tags."""
-        earlier = self._earlier(key, "tags")
-        if earlier is None:
-            return None
-        return list(dict.fromkeys([*(tag for given in earlier for tag in given), *tags]))
-
-    def _earlier(self, key: int, name: str) -> list[Any] | None:
+    def earlier(self, key: int, name: str) -> list[Any] | None:
         """Return the newest value before an item came back, in a list, ``None`` if it did not."""
         one = self._by_key.get(key)
         if one is None:

@@ -3,7 +3,8 @@
 import contextlib
 import json
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -28,7 +29,7 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.panel.rerun import RerunResult, outcome
+from reviewdesk.domain.panel.rerun import outcome
 from reviewdesk.domain.query.filter import condition
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
@@ -133,7 +134,8 @@ def _write_note(core: Core, item: Item | None) -> None:
 
 def _save_note(core: Core, item: Item, text: str) -> None:
     key = item.row.key
-    whole = core.review.repeats.whole_note(key, text)
+    earlier = core.review.repeats.earlier(key, "note")
+    whole = None if earlier is None else "\n\n".join(filter(None, (*earlier, text)))
 
     def shown(item: Item) -> Item:
         return replace(item, note=text or None, row=replace(item.row, noted=bool(text)))
@@ -185,8 +187,9 @@ def _type_tags(core: Core, item: Item | None) -> None:
 def _tag(core: Core, item: Item, text: str) -> None:
     key = item.row.key
     tags = normal_tags(split_tags(text))
-    whole = core.review.repeats.whole_tags(key, tags)
-    act = edits.tags(key, whole or tags, None if whole is None else tags)
+    earlier = core.review.repeats.earlier(key, "tags")
+    whole = dict.fromkeys(chain(*(earlier or ()), tags))
+    act = edits.tags(key, list(whole), None if earlier is None else tags)
     if core.own_tags is not None:
         core.own_tags |= dict.fromkeys(tags)
     told = f"tags: {show_line(', '.join(tags)) or 'none'}"
@@ -276,26 +279,10 @@ def _history(core: Core) -> None:
         # What others wrote, and a re-run's answers, may tell of the panel's.
         mine = [one for one in past if one.author == core.desk.reviewer]
         past = tuple(one for one in mine if one.kind not in queue.RERUNS)
-    desk = core.desk
-
-    @cache
-    def results(run: str, verdict: str) -> dict[int, RerunResult]:
-        """Return the results of a verdict's re-runs by their plan."""
-        try:
-            item = desk.item(desk.find(desk.run(run), verdict))
-            records = items.of_item(desk, item)
-        except ReviewDeskError:
-            # The event can be shown without the verdict.
-            return {}
-        return {one.plan: outcome(item, one) for one in records if one.plan}
-
     choices = []
     for one in past[::-1]:
-        found = None
-        if one.run is not None and one.verdict is not None and "answered" in one.detail:
-            found = results(one.run, one.verdict).get(one.detail.get("plan", 0))
         when, who = queue.given(one)
-        choices.append(Choice((when, "  ", *queue.event(one, found), "  ", who), one))
+        choices.append(Choice((when, "  ", *queue.event(one), "  ", who), one))
     closes = frozenset({"q", "at"})
     page = DialogPage(
         "History of", MOVES_AND_CLOSES, item.verdict.id, "newest first", choices=choices,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,26 +36,19 @@ from reviewdesk.views.whatif import what_if as what_if_view
 class CalibrationPageKind(Struct, frozen=True):
     """One page. ``hidden`` says why a blind session neither reads nor shows the page.
 
-    ``view`` describes what was read; it takes ``blind`` and, of ``options``, which ``target`` the
-    intervals have, and whether the second layer is shown too (``full``).
-    ``drills`` finds the groups of verdicts behind its figures; ``source`` names the page whose data
-    it shares.
+    Pages that ``read`` the same share its result, which ``view`` describes. ``drills`` finds the
+    groups of verdicts behind its figures. Some pages have ``intervals`` for two targets.
     """
 
     name: str
     read: Callable[[Desk, Run], object]
     view: Callable[..., Document]
+    """Takes the result, whether the session is ``blind``, the ``target``, and ``full``."""
     waiting: str
     hidden: str = ""
     drills: Callable[..., tuple[DrillDown, ...]] | None = None
-    """Takes the result of ``read``, and whether the session is ``blind``."""
-    source: str = ""
-    options: frozenset[str] = frozenset()
-
-    @property
-    def read_as(self) -> str:
-        """The page name under which the result of ``read`` is stored."""
-        return self.source or self.name
+    """Takes the result, and whether the session is ``blind``."""
+    intervals: bool = False
 
 
 def _page(desk: Desk, run: Run) -> CalibrationPage:
@@ -67,25 +59,23 @@ def _page(desk: Desk, run: Run) -> CalibrationPage:
 _LABELS = "reading the labels …"
 PAGES = (
     CalibrationPageKind(
-        "figures", _page, calibration.calibration, _LABELS, drills=lambda found, **_: drill(found),
-        options=frozenset({"target", "full"}),
+        "figures", _page, calibration.calibration, _LABELS,
+        drills=lambda found, **_: drill(found), intervals=True,
     ),
     CalibrationPageKind(
-        "reliability", _page, reliability, _LABELS, drills=bin_drills, source="figures",
+        "reliability", _page, lambda found, *, blind, **_: reliability(found, blind=blind), _LABELS,
+        drills=bin_drills,
     ),
     CalibrationPageKind(
-        "jurors", jurors_page, jurors.jurors, "working out the jurors …",
-        options=frozenset({"target"}),
+        "jurors", jurors_page,
+        lambda found, *, blind, target, **_: jurors.jurors(found, blind=blind, target=target),
+        "working out the jurors …", intervals=True,
     ),
     CalibrationPageKind(
-        "what-if",
-        what_if,
-        lambda found, **_: what_if_view(found),
+        "what-if", what_if, lambda found, **_: what_if_view(found),
         "working out what other rules would have decided …",
-        hidden=(
-            "Blind: what other rules would have decided rests on what the panel said of verdicts "
-            "that have no label, so it is left out."
-        ),
+        "Blind: what other rules would have decided rests on what the panel said of verdicts "
+        "that have no label, so it is left out.",
     ),
 )  # fmt: skip
 
@@ -101,9 +91,9 @@ class CalibrationController:
         self.full = False
         """Whether it shows the second layer of the figures."""
         self.target = Target.RUN
-        self.found: Mapping[str, object] = {}
-        """The results that were read, by the name under which pages share them."""
-        self._asked: set[str] = set()
+        self.results: Mapping[object, object] = {}
+        """What was read, by the function that read it."""
+        self._asked: set[object] = set()
         self.verbs: dict[str, Callable[[], None]] = {
             "drill": self._drill,
             "target.switch": self._switch_target,
@@ -120,41 +110,40 @@ class CalibrationController:
         return f"Calibration {self.at + 1}/{len(PAGES)} {self.page.name}"
 
     @property
-    def _chosen(self) -> dict[str, Any]:
-        chosen = {"target": self.target, "full": self.full}
-        return {name: value for name, value in chosen.items() if name in self.page.options}
+    def found(self) -> object:
+        """The result for the page in view, ``None`` until it is read or while it is kept back."""
+        return None if self._core.session.withheld else self.results.get(self.page.read)
 
     @property
     def how(self) -> tuple[object, ...]:
-        """The choices by which ``document`` shows what was read."""
-        session = self._core.session
-        return *self._chosen.values(), session.view.blind, session.withheld
+        """The page in view, and the choices by which it shows what was read."""
+        return self.at, self.target, self.full, self._core.session.view.blind
 
     def document(self) -> Document:
         session = self._core.session
+        blind = session.view.blind
         page = self.page
-        found = self.found.get(page.read_as)
         tone = Tone.MUTED
         text = page.waiting
         if session.withheld:
             never = session.feedback is Feedback.NEVER
             kept = "The figures are kept back, as your settings say (feedback = never)."
             text = kept if never else "The figures show when the queue is done."
-        elif session.view.blind and page.hidden:
+        elif blind and page.hidden:
             tone = Tone.NOTE
             text = page.hidden
-        elif found is not None:
-            return page.view(found, blind=session.view.blind, **self._chosen)
+        elif self.found is not None:
+            return page.view(self.found, blind=blind, target=self.target, full=self.full)
         return Document((Section("", (Paragraph(text, tone),)),))
 
     @property
     def shown(self) -> object:
-        return self.at, self.page.read_as in self.found
+        return self.at, self.page.read in self.results
 
     def hints(self) -> Mapping[str, object]:
         following = PAGES[(self.at + 1) % len(PAGES)]
         wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
-        targets = "target" in self.page.options and not self._core.session.view.blind
+        targets = self.page.intervals and not self._core.session.view.blind
         own = {
             "section.next": following.name,
             "drill": "all figures" if self._folded else bool(self._drills()),
@@ -172,16 +161,15 @@ class CalibrationController:
         run = core.session.run
         self.at = (self.at + by) % len(PAGES)
         page = self.page
-        name = page.read_as
         kept = core.session.withheld or (core.session.view.blind and page.hidden)
-        if name not in self._asked and not kept:
-            self._asked.add(name)
+        if page.read not in self._asked and not kept:
+            self._asked.add(page.read)
 
             def took(found: object) -> None:
-                self.found = {**self.found, name: found}
+                self.results = {**self.results, page.read: found}
 
             read = lambda desk, _: page.read(desk, run)  # noqa: E731
-            core.background(f"page {name}", read, took, fault="no figures", where=CALIBRATION)
+            core.background(f"page {page.name}", read, took, fault="no figures", where=CALIBRATION)
         core.calm()
 
     def open(self, name: str) -> None:
@@ -198,11 +186,9 @@ class CalibrationController:
 
     def _drills(self) -> tuple[DrillDown, ...]:
         """Return the groups of verdicts behind the page in view; none until it has been read."""
-        found = self.found.get(self.page.read_as)
-        session = self._core.session
-        if found is None or self.page.drills is None or session.withheld:
+        if self.found is None or self.page.drills is None:
             return ()
-        drills = self.page.drills(found, blind=session.view.blind)
+        drills = self.page.drills(self.found, blind=self._core.session.view.blind)
         if (halves := self._core.halves) is None:
             return drills
         # A person who reads where the panel was wrong on the holdout would tune on it.
@@ -218,9 +204,7 @@ class CalibrationController:
     @property
     def _folded(self) -> bool:
         """Whether the page in view shows its first layer alone."""
-        found = self.found.get(self.page.read_as)
-        folded = "full" in self.page.options and not self.full and found is not None
-        return folded and not self._core.session.withheld
+        return self.at == 0 and not self.full and self.found is not None
 
     def _drill(self) -> None:
         """Show the second layer of the figures; there, the verdicts behind a figure."""
@@ -230,7 +214,7 @@ class CalibrationController:
             return
         if not self.page.drills:
             return
-        if self.page.read_as not in self.found or core.session.withheld:
+        if self.found is None:
             core.say_here("there are no figures yet")
             return
         drills = self._drills()

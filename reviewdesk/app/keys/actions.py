@@ -6,7 +6,7 @@ The registry's keys are overridden by the user's, by name.
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from itertools import chain, product
+from itertools import product
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -182,23 +182,17 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 _IN_ROWS = {name: title for title, names in ROWS.items() for name in names}
 
 
-def rows(actions: Iterable[Action]) -> dict[str, list[Action]]:
-    found: dict[str, list[Action]] = {}
+def rows(actions: Iterable[Action]) -> dict[str, dict[str, list[Action]]]:
+    """Return the actions by group, and in each by the text of their row of the help."""
+    found: dict[str, dict[str, list[Action]]] = {}
     for action in actions:
-        found.setdefault(_IN_ROWS.get(action.id, action.title), []).append(action)
+        title = _IN_ROWS.get(action.id, action.title)
+        found.setdefault(action.group, {}).setdefault(title, []).append(action)
     return found
 
 
 GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith("label."))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
-
-
-def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
-    """Return the actions by group, in the order in which the groups first appear."""
-    found: dict[str, list[Action]] = {}
-    for action in actions:
-        found.setdefault(action.group, []).append(action)
-    return found
 
 
 TEXTUALS = {
@@ -256,14 +250,6 @@ _TWINS = {
 }
 """The names that Textual gives keys on terminals without the newer keyboard protocol."""
 
-_BLOCKS = (
-    range(0x21, 0x2FF),  # Latin and its accents
-    range(0x2010, 0x2060),  # punctuation
-    range(0x20A0, 0x20C1),  # currencies
-    range(0x2100, 0x2150),  # letterlike signs
-    range(0x2200, 0x2300),  # mathematics
-)
-
 
 def real_key(name: str) -> bool:
     """Return True if every usual terminal can send this key, given by Textual's name."""
@@ -315,7 +301,7 @@ def _char_key(char: str) -> str:
 
 @cache
 def _signs() -> Mapping[str, str]:
-    found = map(chr, chain.from_iterable(_BLOCKS))
+    found = map(chr, (*range(0x21, 0x2FF), *range(0x2010, 0x2190), *range(0x2200, 0x2300)))
     return {_char_key(char): char for char in found if char.isprintable() and not char.isalnum()}
 
 

@@ -32,7 +32,7 @@ from reviewdesk.app.controllers.state import (
     PageForm,
     PromptForm,
 )
-from reviewdesk.app.keys.actions import LABEL, Action, by_group, rows
+from reviewdesk.app.keys.actions import LABEL, Action, rows
 from reviewdesk.app.paint.document import document_lines, words_line
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -322,9 +322,9 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
     choices = list[Choice]()
     # The list begins with an action that gives no label.
     chosen: int | None = None
-    for group, members in by_group(actions).items():
+    for group, members in rows(actions).items():
         choices.append(Choice(heading(group.upper(), 36).plain, head=True))
-        for title, row in rows(members).items():
+        for title, row in members.items():
             if chosen is None and group != LABEL:
                 chosen = len(choices)
             first = (shown(action.id).split(" ")[0] for action in row)

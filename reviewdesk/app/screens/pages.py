@@ -1,53 +1,48 @@
 """The screens that cover the review: calibration and runs."""
 
 from functools import partial
+from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Container
 
-from reviewdesk.app.controllers.pages import PAGES, CalibrationController, RunsController
+from reviewdesk.app.controllers.pages import CalibrationController, RunsController
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.screens.review import DeskScreen, Front
+from reviewdesk.app.screens.review import DeskScreen
 from reviewdesk.app.widgets.lines import Pane
 
 
 class CalibrationScreen(DeskScreen):
-    """Draws a page of figures; every page keeps its scroll position."""
+    """Draws a page of figures."""
 
     where = "calibration"
-    DEFAULT_CSS = "CalibrationScreen Pane { height: 1fr; }"
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: Any) -> None:
         super().__init__(front)
-        self._how: dict[str, tuple[object, ...]] = {}
+        self._how: tuple[object, ...] = ()
         self._full = False
         """Whether the second layer is drawn. The key that adds it scrolls to it."""
 
     def body(self) -> ComposeResult:
-        with Vertical(id="body"):
-            for page in PAGES:
-                yield Pane(id=page.name)
+        yield Pane(id="body")
 
     def draw_body(self, controller: ReviewController) -> None:
         """Draw the page in view; new figures leave it where it was scrolled."""
         page: CalibrationController = controller.page
-        name = page.page.name
-        pane = self.query_one(f"#{name}", Pane)
-        pane.paint(partial(document_lines, page.document()), keep=self._how.get(name) == page.how)
-        self._how[name] = page.how
-        if page.full and not self._full:
-            pane.jump(1)
+        pane = self.query_one(Pane)
+        added = page.full and not self._full
+        pane.paint(partial(document_lines, page.document()), keep=added or self._how == page.how)
+        self._how = page.how
         self._full = page.full
-        for other in self.query(Pane):
-            other.display = other is pane
-        if self.focused is not pane:
-            self.set_focus(pane)
+        if added:
+            pane.jump(1)
+        self.set_focus(pane)
 
     def move(self, by: float, *, pages: bool = False) -> None:
-        if isinstance(pane := self.focused, Pane):
-            pane.move(int(by * pane.page) if pages else int(by))
+        pane = self.query_one(Pane)
+        pane.move(int(by * pane.page) if pages else int(by))
 
 
 WIDE = 120

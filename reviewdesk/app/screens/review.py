@@ -1,9 +1,8 @@
 """The frame of every screen, and the main one: queue, item and jury, with the strip below."""
 
 import os
-from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,7 +13,6 @@ from textual.widget import Widget
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import PANES, Panes
-from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     asking_lines,
     blockers,
@@ -34,25 +32,6 @@ from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, paint
 from reviewdesk.app.paint.styled import Painter, inline, one_line
 from reviewdesk.app.widgets.lines import Bar, Divider, ItemPainter, ItemPane, Pane, no_lines
 from reviewdesk.app.widgets.queue_list import QueueList
-
-
-class Front(Protocol):
-    """What a screen needs from the app."""
-
-    controller: ReviewController
-    keymap: Keymap
-    rest: float
-    """Seconds without another item after which the texts are drawn while a key is held."""
-
-    def begin(self) -> None:
-        """Hear, once, that the first screen has been drawn."""
-
-    @property
-    def clock(self) -> Callable[[], float]:
-        """Returns monotonic seconds."""
-
-    def act(self, event: Callable[..., object], *given: object) -> None:
-        """Pass an event to the controller; carry out its requests and draw its state."""
 
 
 class DeskScreen(Screen[None], inherit_bindings=False):
@@ -75,7 +54,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     AUTO_FOCUS = None
     BLANK = True
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: Any) -> None:
+        """Draw what the app ``front`` holds; its ``act`` takes events."""
         super().__init__()
         self.front = front
         self.bound = front.keymap.bound(self.where)
@@ -189,7 +169,7 @@ class ReviewScreen(DeskScreen):
     Container > Pane, Container > QueueList { height: 1fr; background: $background; }
     """
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: Any) -> None:
         super().__init__(front)
         self._panes: Panes | None = None
         self._place: tuple[object, ...] = ()
@@ -324,7 +304,7 @@ class ReviewScreen(DeskScreen):
     def _draw_waiting(self, start: int) -> None:
         if self.waiting == start and self.is_running:
             self._draw_texts(self.front.controller)
-            self.front.controller.guard.shown_once()
+            self.front.controller.guard.shown()
 
     def _draw_texts(self, controller: ReviewController) -> None:
         """Draw the item, or the page that is shown in its place, and the jury."""

@@ -42,7 +42,7 @@ class BrowserDriver(GuardedDriver, WebDriver):
                 self._receive(reader.look())
         self._input_reader.close()
         if not self.exit_event.is_set():
-            self._leaves.hang_up()
+            self._leaves.call_from_thread(self._leaves.action_close_desk)
 
     def _on_meta(self, packet_type: str, payload: bytes) -> None:
         with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):

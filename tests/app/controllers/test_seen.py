@@ -307,6 +307,7 @@ def test_a_slow_screen_is_not_labelled_unseen() -> None:
     guard, clock = shown_guard()
     clock.wait(1.0)
     assert guard.press("p")
+    guard.hide()
     clock.wait(0.4)
     guard.shown()
     clock.wait(0.05)

@@ -169,7 +169,7 @@ def test_an_imported_label_is_told_by_its_author_and_its_time(tmp_path: Path) ->
     assert "  ann" not in shown
     [event] = [event for event in desk.item(key).history if event.label]
     when, who = given(event)
-    told = ("  ", *event_words(event, None), "  item/001  ", who)
+    told = ("  ", *event_words(event), "  item/001  ", who)
     assert words_line((when, *told)).plain == f"{said}item/001  dr ␛[2Jsmith"
 
 

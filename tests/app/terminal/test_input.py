@@ -151,7 +151,10 @@ class _Left(_App):
     def post_message(self, message: Message) -> None:
         self.posted.append(message)
 
-    def hang_up(self) -> None:
+    def call_from_thread(self, act: object) -> None:
+        pass
+
+    def action_close_desk(self) -> None:
         pass
 
 
