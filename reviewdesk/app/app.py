@@ -401,7 +401,13 @@ class ReviewApp(App[None], inherit_bindings=False):
         controller.asking = self.asking
         controller.late = self.lateness
         event(*given)
-        self._bring(controller.where)
+        if (where := controller.where) != self.top.where:
+            if self.top is not self.review:
+                self.pop_screen()
+            if where != ReviewScreen.where:
+                from reviewdesk.app.screens.pages import CalibrationScreen, RunsScreen
+
+                self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
         for request in controller.take():
             _DOES[request.what](self, *request.given)
         top = self.top
@@ -410,16 +416,6 @@ class ReviewApp(App[None], inherit_bindings=False):
             follow()
         if top is self.review and top.ready and self.review.waiting is None:
             controller.guard.shown()
-
-    def _bring(self, where: str) -> None:
-        if self.top.where == where:
-            return
-        if self.top is not self.review:
-            self.pop_screen()
-        if where != ReviewScreen.where:
-            from reviewdesk.app.screens.pages import CalibrationScreen, RunsScreen
-
-            self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
 
     def edit(self, text: str, suffix: str, then: Callable[[str | None], object]) -> None:
         """Give the terminal to the person's editor, and pass on what it saved, if anything."""
@@ -509,7 +505,7 @@ class ReviewApp(App[None], inherit_bindings=False):
 
     def flush(self, seconds: float) -> list[str]:
         """Try for so long to save what waits; return what to say of the rest."""
-        return [] if self.opening is None else list(self.controller.flush(seconds).lines)
+        return [] if self.opening is None else self.controller.flush(seconds)
 
     def bell(self) -> None:
         """Ring; where Textual rings because a handler failed, keep the fault instead."""

@@ -18,8 +18,6 @@ from reviewdesk.views.document import (
     Block,
     Column,
     Document,
-    Fact,
-    Facts,
     Paragraph,
     Row,
     Section,
@@ -29,7 +27,6 @@ from reviewdesk.views.document import (
     Words,
     joined,
     outside,
-    plain,
 )
 from reviewdesk.views.queue import tag_list
 from reviewdesk.views.words import plural
@@ -77,29 +74,13 @@ def overview(found: RunOverview) -> Document:
 
 
 def short_overview(found: RunOverview) -> Document:
-    """Return the overview in some ten lines and a table, without headings."""
+    """Return the overview in some ten lines and two tables, without headings."""
     page = found.calibration
-    figures: list[Fact] = []
-    for block in headline(page).blocks if page.telling() else ():
-        if isinstance(block, Table):
-            heads = [plain(column.title) for column in block.columns[2:]]
-            for name, value, *ends in (row.cells for row in block.rows):
-                shown = [
-                    joined([f"{head}:", end], " ")
-                    for head, end in zip(heads, ends, strict=True)
-                    if plain(end)
-                ]
-                known = [name, value] if plain(value) != "-" else [name]
-                said = joined([joined(known, ": "), *shown], "; ")
-                if plain(name).startswith(("should pass ", "ECE ")):
-                    said = joined([figures.pop().text, said], " · ")
-                if not plain(name).startswith("gap "):
-                    figures.append(Fact("", said))
     blocks = (
         _one_line(_about(found)),
         *conclusion(page).blocks,
         *(target(page)[:-1]),
-        *([Facts(tuple(figures))] if figures else []),
+        *(headline(page).blocks if page.telling() else ()),
         *_wrong(found),
         _one_line(_steps(found)),
     )

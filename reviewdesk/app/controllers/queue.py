@@ -2,12 +2,10 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
@@ -279,25 +277,11 @@ def _search_notice(found: SearchHits, place: int | None) -> str:
 _NAMED = 5
 
 
-class Unsaved(Struct, frozen=True):
-    """The names of the writes that the end of the app left unsaved: kept in a file, or lost."""
+def flush(core: Core, seconds: float) -> list[str]:
+    """Try for so long to save the waiting writes; return what to say of those that are left.
 
-    file: Path | None = None
-    kept: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-    error: ReviewDeskError | None = None
-
-    @property
-    def lines(self) -> Iterator[str]:
-        for names, what in ((self.kept, f"kept in {self.file}"), (self.lost, "lost")):
-            if names:
-                yield f"not saved but {what}: {_listed(names)}. {self.error}"
-        if self.kept:
-            yield "They are offered when the desk is opened on the screen next."
-
-
-def flush(core: Core, seconds: float) -> Unsaved:
-    """Try for so long to save the waiting writes. Edits are in a file until they are saved."""
+    Edits are in a file until they are saved.
+    """
     outbox = core.outbox
     core.safely(core.review.claims.release)
     whole = outbox.drain(0)
@@ -312,11 +296,19 @@ def flush(core: Core, seconds: float) -> Unsaved:
         whole = outbox.drain(seconds)
     if whole and core.kept_file is not None:
         unsaved.delete(core.kept_file)
-    left = [one for one in outbox.waiting if one.name or unsaved.can_keep(one.act)]
-    kept = [one for one in left if core.kept_file is not None and unsaved.can_keep(one.act)]
-    names = tuple(one.name or "an unfinished note" for one in kept)
-    lost = tuple(one.name or "an unfinished note" for one in left if one not in kept)
-    return Unsaved(core.kept_file, names, lost, outbox.error)
+    names: dict[bool, list[str]] = {True: [], False: []}
+    for one in outbox.waiting:
+        can = unsaved.can_keep(one.act)
+        if one.name or can:
+            kept = can and core.kept_file is not None
+            names[kept].append(one.name or "an unfinished note")
+    said = []
+    for kept, what in ((True, f"kept in {core.kept_file}"), (False, "lost")):
+        if names[kept]:
+            said.append(f"not saved but {what}: {_listed(names[kept])}. {outbox.error}")
+    if names[True]:
+        said.append("They are offered when the desk is opened on the screen next.")
+    return said
 
 
 def _listed(names: Sequence[str]) -> str:

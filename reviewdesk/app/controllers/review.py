@@ -490,7 +490,7 @@ class ReviewController(Core):
     def end(self) -> None:
         end(self)
 
-    def flush(self, seconds: float) -> queue.Unsaved:
+    def flush(self, seconds: float) -> list[str]:
         return queue.flush(self, seconds)
 
     def resized(self, width: int, height: int) -> None:

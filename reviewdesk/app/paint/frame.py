@@ -7,7 +7,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.state import Criterion, ReasonsLine, Session
 from reviewdesk.app.keys.actions import Keymap
-from reviewdesk.app.paint.document import section_lines
+from reviewdesk.app.paint.document import document_lines, section_lines
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -18,7 +18,6 @@ from reviewdesk.app.paint.styled import (
     cut_below,
     cut_words,
     flow,
-    heading,
     inline,
     line,
     paragraph,
@@ -37,7 +36,7 @@ from reviewdesk.domain.records import (
 )
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
-from reviewdesk.views.document import Section, Tone
+from reviewdesk.views.document import Document, Flow, Gap, Paragraph, Section, Text, Tone, outside
 from reviewdesk.views.panel import live_text
 from reviewdesk.views.queue import (
     done_texts,
@@ -275,7 +274,6 @@ def done_lines(session: Session, found: Strip, keymap: Keymap, width: int) -> Li
     What the numbers say is on the line of figures below it.
     """
     what = "in this filter" if session.view.filter else "in this queue"
-    lines = paragraph(f"Everything {what} is decided.", width, Tone.STRONG)
     progress = session.progress
     done = {"labelled": f"{progress.labelled} of {progress.verdicts}"}
     if not session.view.blind:
@@ -284,52 +282,54 @@ def done_lines(session: Session, found: Strip, keymap: Keymap, width: int) -> Li
     done["deferred"] = str(progress.deferred)
     done["can't tell"] = str(progress.unsure)
     done["disputed"] = str(progress.disputed)
-    facts = [line((f"{name} ", Tone.MUTED), (text, Tone.TEXT)) for name, text in done.items()]
-    lines += [Content(""), heading("DONE", width), *flow(facts, width)]
-    lines += [Content(""), heading("NEXT", width)]
-    steps = [(keymap.first("blocker"), before + inline(name, 200) + after)
-             for before, name, after in waits(found.blockers)]  # fmt: skip
-    for key, text in [*steps, *_next(session, keymap)]:
-        lines += paragraph(text, width, Tone.MUTED, first=[(f"{key}  ", Tone.KEY)], indent=4)
-    return lines
-
-
-def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
-    """Return the next steps after a finished queue, each with its key or command."""
+    facts = Flow(tuple((Text(f"{name} ", Tone.MUTED), text) for name, text in done.items()))
     filter_ = keymap.first("filter")
     command = keymap.first("command") or ":"
-    steps = []
-    if session.view.filter:
-        steps.append((f"{command}filter", "without a filter, shows the whole queue again"))
-    if session.progress.unsure:
-        steps.append((f"{filter_} label:unsure", "looks again at what you could not tell"))
-    if session.progress.disputed:
-        steps.append((f"{filter_} label:disputed", "shows where reviewers differ"))
-    if session.progress.labelled and not session.withheld:
-        steps.append((f"{filter_} wrong", "looks again at what you labelled against the panel"))
-    steps.append(
-        (keymap.first("screen.calibration"), "how far the judge can be trusted, and the gates")
+    looks = progress.labelled and not session.withheld
+    steps = (
+        *((True, keymap.first("blocker"), "".join(one)) for one in waits(found.blockers)),
+        (session.view.filter, f"{command}filter", "without a filter, shows the whole queue again"),
+        (progress.unsure, f"{filter_} label:unsure", "looks again at what you could not tell"),
+        (progress.disputed, f"{filter_} label:disputed", "shows where reviewers differ"),
+        (looks, f"{filter_} wrong", "looks again at what you labelled against the panel"),
+        (
+            True,
+            keymap.first("screen.calibration"),
+            "how far the judge can be trusted, and the gates",
+        ),
+        (
+            "export" not in keymap.withheld,
+            f"{command}export labels.jsonl",
+            "takes the labels out",
+        ),
+        (True, keymap.first("quit"), "closes; everything is saved"),
     )
-    if "export" not in keymap.withheld:
-        steps.append((f"{command}export labels.jsonl", "takes the labels out"))
-    return [*steps, (keymap.first("quit"), "closes; everything is saved")]
+    following = tuple(
+        Paragraph(outside(text, 400, Tone.MUTED), lead=Text(f"{key}  ", Tone.KEY), indent=4)
+        for wanted, key, text in steps
+        if wanted
+    )
+    title = Section("", (Paragraph(f"Everything {what} is decided.", Tone.STRONG),))
+    page = Document((title, Section("Done", (facts,)), Section("Next", following)))
+    return document_lines(page, width)
 
 
 def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
     """Return the page of an empty queue: why it is empty, and what to do about it."""
     command = keymap.first("command") or ":"
-    if not session.view.filter:
-        steps = [f"{keymap.first('screen.runs')} shows the other runs."]
-        if "open" not in keymap.withheld:
-            steps.append(f"{command}open FILE and enter loads a report.")
-        lines = [*paragraph("This run has no verdicts.", width, Tone.STRONG), Content("")]
-        return lines + [row for step in steps for row in paragraph(step, width, Tone.MUTED)]
-    return [
-        *paragraph("No verdict matches the filter", width, Tone.STRONG),
-        *paragraph(inline(session.view.filter), width, Tone.WARN, first=[("  ", "")], indent=2),
-        Content(""),
-        *paragraph(f"{command}filter and enter clears it.", width, Tone.MUTED),
+    title = "No verdict matches the filter"
+    steps = [
+        Paragraph(outside(session.view.filter, 500, Tone.WARN), lead="  ", indent=2),
+        Gap(),
+        Paragraph(f"{command}filter and enter clears it.", Tone.MUTED),
     ]
+    if not session.view.filter:
+        title = "This run has no verdicts."
+        shown = Paragraph(f"{keymap.first('screen.runs')} shows the other runs.", Tone.MUTED)
+        loads = Paragraph(f"{command}open FILE and enter loads a report.", Tone.MUTED)
+        steps = [Gap(), shown, *([loads] if "open" not in keymap.withheld else [])]
+    blocks = (Paragraph(title, Tone.STRONG), *steps)
+    return document_lines(Document((Section("", blocks),)), width)
 
 
 def tiny_lines(width: int) -> Lines:

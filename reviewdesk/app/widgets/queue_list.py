@@ -251,10 +251,13 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def point(self, cursor: int | None) -> None:
-        """Put the cursor on a line and bring it into view."""
+        """Put the cursor on a line and bring it into view; draw the lines that this changes."""
+        before = self._cursor
         self._cursor = cursor
         self.reveal(cursor)
-        self.refresh()
+        for index in (before, cursor):
+            if index is not None:
+                self.refresh_line(index)
 
     def on_resize(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._keys))

@@ -134,9 +134,9 @@ def kept(tmp_path: Path) -> Path:
             shown = review.controller.review.listed(review.session.keys)
             assert [row.saving for row in shown] == [True, True, True, False]
             assert review.session.index == 3
-            found = review.controller.flush(0)
-        assert found.file is not None
-    return found.file
+            review.controller.flush(0)
+        assert review.state.kept_file is not None
+        return review.state.kept_file
 
 
 def test_what_waits_is_kept_whole_and_saved_once(tmp_path: Path) -> None:

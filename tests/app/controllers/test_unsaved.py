@@ -32,10 +32,13 @@ def left(tmp_path: Path) -> Path:
             review.typed("tags", "vague")
             review.press("mark", "defer")
             found = review.controller.flush(0)
-        assert (len(found.kept), found.lost) == (6, ())
-        assert found.file is not None
+        file = review.state.kept_file
+        assert file is not None
+        assert found[0].startswith(f"not saved but kept in {file}: ")
+        assert "and 1 more" in found[0]
+        assert found[1:] == ["They are offered when the desk is opened on the screen next."]
         assert review.events() == []
-    return found.file
+    return file
 
 
 def opened(tmp_path: Path, reviewer: str = "ann") -> Review:
@@ -133,9 +136,9 @@ def test_flushing_again_writes_no_second_file_and_the_lock_gone_leaves_none(tmp_
         with closing(sqlite3.connect(review.desk.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             review.press("label.pass")
-            assert review.controller.flush(0).file == review.controller.flush(0).file
+            assert review.controller.flush(0) == review.controller.flush(0)
             assert len(list(tmp_path.glob("*.unsaved-*"))) == 1
-        assert review.controller.flush(1).kept == ()
+        assert review.controller.flush(1) == []
         assert list(tmp_path.glob("*.unsaved-*")) == []
         assert len(review.events()) == 1
 
@@ -154,10 +157,11 @@ def undone(tmp_path: Path) -> Path:
             review.dialog.changed("half a thought")
             # A signal ends the app in the middle of the note.
             found = review.controller.flush(0)
-        assert found.kept == ("undo", "an unfinished note")
-        assert found.lost == ()
-        assert found.file is not None
-    return found.file
+        file = review.state.kept_file
+        assert file is not None
+        assert found[0].startswith(f"not saved but kept in {file}: undo, an unfinished note. ")
+        assert len(found) == 2
+    return file
 
 
 def test_an_undo_and_the_text_of_a_note_are_kept(tmp_path: Path) -> None:
