@@ -36,7 +36,17 @@ from reviewdesk.domain.records import (
 )
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
-from reviewdesk.views.document import Document, Flow, Gap, Paragraph, Section, Text, Tone, outside
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Flow,
+    Gap,
+    Paragraph,
+    Section,
+    Text,
+    Tone,
+    outside,
+)
 from reviewdesk.views.panel import live_text
 from reviewdesk.views.queue import (
     done_texts,
@@ -318,7 +328,7 @@ def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
     """Return the page of an empty queue: why it is empty, and what to do about it."""
     command = keymap.first("command") or ":"
     title = "No verdict matches the filter"
-    steps = [
+    steps: list[Block] = [
         Paragraph(outside(session.view.filter, 500, Tone.WARN), lead="  ", indent=2),
         Gap(),
         Paragraph(f"{command}filter and enter clears it.", Tone.MUTED),

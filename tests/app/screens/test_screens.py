@@ -81,7 +81,7 @@ def name(stage: Stage) -> str:
 
 
 def pane(stage: Stage) -> Pane:
-    return screen(stage).query_one(f"#{name(stage)}", Pane)
+    return screen(stage).query_one(Pane)
 
 
 @pytest.mark.slow
