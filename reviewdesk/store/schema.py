@@ -291,6 +291,15 @@ def lay_out(conn: Connection) -> None:
         conn.execute("INSERT INTO meta VALUES ('desk_id', ?)", (uuid.uuid4().hex,))
 
 
+def _count_human(conn: Connection, _at: str) -> None:
+    # The plain text search comes first, so that most bodies are not parsed as JSON.
+    conn.execute(
+        """UPDATE runs SET human_labels = (SELECT count(*) FROM verdicts v
+           JOIN bodies b ON b.verdict = v.key WHERE v.run = runs.key AND instr(b.body, '"human"')
+             AND json_type(b.body, '$.human') = 'object')"""
+    )
+
+
 def _add_counters(conn: Connection, at: str) -> None:
     """Number the events by their places in the log; one new event holds these numbers."""
     conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
@@ -325,15 +334,15 @@ def _cover(conn: Connection, at: str) -> None:
 
 
 _STEPS: tuple[tuple[int, Callable[[Connection, str], object]], ...] = (
+    (5, lambda conn, _at: runs.tag_verdicts(conn)),
+    (8, _count_human),
     (20, _add_counters),
     (25, _derive_again),
     (16, lambda conn, _at: ingest.rebuild(conn)),
     (15, _cover),
 )
-"""What is computed in a desk of a version before this one, in order; 12 is the first released one.
-
-The runs from before version 22 keep their draw of verdicts, with NULL for their contents.
-"""
+"""What is computed in a desk of a version before this one, in order. The runs from before version
+22 keep their draw of verdicts, with NULL for their contents."""
 
 
 def bring_up(conn: Connection, version: int, at: str) -> None:

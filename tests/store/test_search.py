@@ -10,10 +10,10 @@ import pytest
 
 from reviewdesk.desk.backups import repair_desk
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.review.filters import find, index
+from reviewdesk.desk.review.filters import find, index, indexed
 from reviewdesk.store import search as stored
 from reviewdesk.store.connect import writing
-from tests.helpers import load, numbered, open_desk, report, verdict
+from tests.helpers import contents, load, numbered, open_desk, report, set_back, unmeasure, verdict
 
 NAMES = "rowid, name, rubric, input, output, reasons"
 GONE = f"INSERT INTO search (search, {NAMES}) VALUES ('delete', 1, {{}})"
@@ -84,3 +84,29 @@ def test_a_repair_builds_the_index_anew(path: Path, tmp_path: Path) -> None:
         assert index(desk, run)
         assert len(find(desk, run, "v0", blind=False)) == 1
         assert desk.verify(full=told).ok
+
+
+def test_an_older_desk_gets_its_tags_and_an_empty_index(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    cases: tuple[list[str], ...] = (["refund", "a\x00b", "refund"], [], ["Über"])
+    bodies = [verdict(f"v{n}", case={"test": "t", "tags": tags}) for n, tags in enumerate(cases)]
+    with closing(open_desk(path)) as desk:
+        load(desk, report(*bodies, verdict("v3")))
+        load(desk, report(verdict("w", case={"test": "t", "tags": ["refund"]}), report_id="two"))
+        filled = contents(desk)["case_tags"]
+        assert len(filled) == 4
+        unmeasure(desk.conn)
+        for name in ("search", "indexed_runs", "case_tags", "filters", "seen"):
+            desk.conn.execute(f"DROP TABLE {name}")
+        desk.conn.execute("DROP INDEX label_events_deferred")
+        set_back(desk.conn, "add_search")
+    with closing(open_desk(path)) as desk:
+        assert contents(desk)["case_tags"] == filled
+        run = desk.run("run")
+        assert indexed(desk, run) == 0
+        assert list(find(desk, run, "question", blind=False)) == []
+        assert index(desk, run)
+        assert len(find(desk, run, "question", blind=False)) == 4
+        assert indexed(desk, desk.run("two")) == 0
+        assert [len(desk.queue(run, text)) for text in ("tag:refund", "tag:none")] == [1, 2]
+        assert desk.verify().ok

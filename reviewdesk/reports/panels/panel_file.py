@@ -239,6 +239,16 @@ class PanelPart(Strict):
 
     shape: ClassVar[str] = "a mapping"
     secret_hint: ClassVar[str] = FROM_ENVIRONMENT
+    retired: ClassVar[Mapping[str, str]] = {}
+    """The keys of earlier versions, each with what to do instead."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_retired(cls, stated: Any) -> Any:
+        for key, hint in cls.retired.items():
+            if isinstance(stated, Mapping) and key in stated:
+                raise FieldError((key,), "is a key of earlier versions", hint)
+        return stated
 
 
 class PriceModel(PanelPart):
@@ -264,6 +274,9 @@ class JurorEntry(PanelPart):
     """One seat of a panel."""
 
     what = "a juror"
+    retired: ClassVar[Mapping[str, str]] = {
+        "reasoning": "Write the vendor's own key, such as extra: {reasoning_effort: low}."
+    }
 
     name: Annotated[str, _line(80)] | None = None
     model: Annotated[str, _line(200)]
@@ -350,6 +363,9 @@ class PanelModel(PanelPart):
     """A whole panel file."""
 
     what = "a panel"
+    retired: ClassVar[Mapping[str, str]] = {
+        "rounds": "Leave it out: jurors answer once, without seeing each other's reasons."
+    }
 
     name: Annotated[str, _line(200)] | None = None
     rubric: Text | None = None

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import yaml
 
 from tests.cli.conftest import Cli, Done, give, once, rows
 from tests.cli.gatekit import FOUR, Write
-from tests.helpers import numbered, report, verdict
+from tests.helpers import numbered, open_desk, report, unmeasure, verdict
 
 FIGURES = ("n", "ece", "brier", "gap", "accuracy")
 
@@ -456,3 +457,10 @@ def test_they_leave_with_the_report(cli: Cli, file: Path, tmp_path: Path) -> Non
     cli("ingest", file)
     cli("export", "report", "-o", tmp_path / "out.json")
     assert cli("ingest", tmp_path / "out.json", "--json").json[0]["human_labels"] == 3
+
+
+def test_an_older_desk_counts_them_when_it_is_opened(cli: Cli, file: Path, desk_path: Path) -> None:
+    cli("ingest", file)
+    with closing(open_desk(desk_path)) as desk:
+        unmeasure(desk.conn)
+    assert cli("runs", "--json").json[0]["human_labels"] == 3
