@@ -98,16 +98,6 @@ def test_bytes_that_changed_are_read_or_refused(name: str) -> None:
         assert isinstance(outcome, int) or outcome.isprintable()
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_other_files_under_a_forced_format_are_refused_or_read(name: str) -> None:
-    document, lines = DOCUMENTS[name]
-    data = packed(document, lines=lines)
-    for form in ("cross-judge", "deepeval", "juried", "lm-council"):
-        for skip_bad in (False, True):
-            outcome = _outcome(data, ReadOptions(format=form, skip_bad=skip_bad))
-            assert isinstance(outcome, int) or outcome.isprintable()
-
-
 @pytest.mark.parametrize("name", mostly_slow(DOCUMENTS))
 def test_cut_off_files_are_refused(name: str) -> None:
     document, lines = DOCUMENTS[name]

@@ -121,7 +121,7 @@ def test_a_file_full_of_keys_is_refused_before_it_takes_long() -> None:
             said(document)
 
 
-@pytest.mark.parametrize("seat", ["mcptest", "deepeval"])
+@pytest.mark.parametrize("seat", ["mcptest", "deepeval", "promptfoo"])
 def test_a_juror_name_that_is_cut_inside_a_key_keeps_no_part_of_it(seat: str) -> None:
     secret = "Zq7!canary-4567-rest"
     long = f"{'n' * 179} {secret}"
@@ -134,6 +134,12 @@ def test_a_juror_name_that_is_cut_inside_a_key_keeps_no_part_of_it(seat: str) ->
             "hyperparameters": {"apiKey": secret},
             "testCases": [{"name": "n", "metricsData": [{**METRIC, "evaluationModel": long}]}],
         },
+        "promptfoo": result(
+            row(
+                rubric(1, True, provider={"id": long, "config": {"apiKey": secret}}, metric=long),
+                testCase={"description": long},
+            )
+        ),
     }
     told = said(files[seat])
     assert "[REDACTED]" in told

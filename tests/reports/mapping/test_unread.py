@@ -7,7 +7,7 @@ import pytest
 
 from reviewdesk.reports import read
 from reviewdesk.reports.mapping import values
-from tests.helpers import report, source, verdict
+from tests.helpers import source
 from tests.reports.foreignkit import only, opened, refusal
 from tests.reports.tablekit import long, table, verdicts
 from tests.reports.tablekit import refusal as table_refusal
@@ -192,17 +192,6 @@ def test_a_count_is_a_whole_number_from_zero(value: Any, number: int | None) -> 
     assert (type(found), found) == (type(number), number)
 
 
-def test_no_tokens_at_all_are_a_count_too() -> None:
-    row = {
-        "user_prompt": "Say hello.", "judge_model": "a", "first_completion_by": "x/one",
-        "second_completion_by": "y/two", "pairwise_choice": "A>B",
-        "prompt_tokens": 382, "completion_tokens": 0,
-    }  # fmt: skip
-    _, (body,) = opened([row], lines=True)
-    (seat,) = body["jurors"]
-    assert (seat["tokens_in"], seat["tokens_out"]) == (382, 0)
-
-
 def notes(data: bytes, name: str = "file.json") -> list[str]:
     found = read(source(data, name))
     assert list(found.verdicts())
@@ -214,12 +203,3 @@ def test_an_id_of_two_juries_is_made_unique() -> None:
     found = notes(json.dumps({"results": [jury, jury, jury]}).encode())
     assert "made 2 ids unique with #2 and so on" in found
     assert any(note.startswith("shape not verified") for note in found)
-
-
-def test_a_canonical_report_may_have_such_ids_of_its_own() -> None:
-    assert notes(report(verdict("a"), verdict("a#2"))) == []
-
-
-def test_replaced_surrogates_are_counted() -> None:
-    data = report(verdict("a", output="HALF")).replace(b"HALF", rb"\ud83d")
-    assert notes(data) == ["replaced 1 lone surrogate by U+FFFD"]

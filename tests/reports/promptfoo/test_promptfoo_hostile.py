@@ -221,21 +221,6 @@ def test_no_body_header_or_note_has_it() -> None:
     assert bodies[0]["input"] == "Say [REDACTED]"
 
 
-def test_a_name_that_is_cut_inside_a_key_keeps_no_part_of_it() -> None:
-    long = f"{'n' * 185} {KEY}"
-    config = {"apiKey": KEY}
-    asked = rubric(0.9, True, provider={"id": long, "config": config})
-    case = {
-        "description": long,
-        "assert": [{"type": "llm-rubric", "value": "is kind", "metric": long}],
-    }
-    rows = [
-        row(asked, testCase=case, provider={"id": name, "config": config}) for name in (long, "b")
-    ]
-    report, bodies = opened(result(*rows))
-    assert KEY[:6] not in json.dumps([report.header, report.notes, bodies])
-
-
 def test_an_error_repeats_no_key_that_no_configuration_has() -> None:
     said = "API error: 401 Incorrect API key provided: sk-proj-0123456789abcdefgh."
     failed = row(failureReason=2, error=said, gradingResult=None, response=None)
