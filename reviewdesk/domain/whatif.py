@@ -290,7 +290,7 @@ def results(
     known: Mapping[Variant, PolicyCounts] | None = None,
 ) -> tuple[Result, ...]:
     """Return each variant's counts and figures; those of an archive's verdicts are ``known``."""
-    weight = np.array(labels.weighing.weights)
+    weight = labels.weighing.weights
     if labels.weighing.design is not Design.WEIGHTED:
         weight = np.ones(len(weight))
     given = labels.columns

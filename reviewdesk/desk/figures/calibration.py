@@ -15,7 +15,7 @@ from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
-from reviewdesk.domain.labels.sampling import LabelledRow, audit, chosen_source, strata
+from reviewdesk.domain.labels.sampling import LabelledRow, audit, chosen_source
 from reviewdesk.domain.labels.segments import (
     BY,
     UNNAMED,
@@ -140,7 +140,7 @@ def calibration_page(
             sums = figures.confidence_sums(desk.conn, run.key, chosen, scores_stated=stated)
     labels = made.labelled
     found = made.lines
-    reached = strata(labels, made.weighing, totals.sizes, totals.audits, totals.decided)
+    reached = summary.strata(made)
     lacking = summary.described(made)
     cells = Counter(
         (verdict.decision, verdict.truth)

@@ -210,7 +210,7 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
             seen[hash((question, *pair))] = unit, decision is Decision.PASS
     drawn = made.weighing.design.stands
     rows: dict[Truth, list[tuple[object, float, float, int]]] = {Truth.PASS: [], Truth.FAIL: []}
-    for row, weight in zip(made.labelled, made.weighing.weights, strict=True):
+    for row, weight in zip(made.labelled, made.weighing.weights.tolist(), strict=True):
         score = row.stated_score if made.figures.scores_stated else row.score
         if row.decided and score is not None and lengths[row.key] and (weight or not drawn):
             own = weight if drawn else 1.0

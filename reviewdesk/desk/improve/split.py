@@ -44,7 +44,7 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
         weighing = LabelColumns.of_rows(rows).weigh(totals.sizes, totals.decided)
         blind = figures.blind_by_item(desk.conn)
         stored = store.bodies(desk.conn, rows)
-        for row, weight in zip(rows, weighing.weights, strict=True):
+        for row, weight in zip(rows, weighing.weights.tolist(), strict=True):
             if row.truth not in {Truth.PASS, Truth.FAIL} or not row.seen:
                 continue
             if not (blind.get(row.item) or split.open_labels or open_labels):

@@ -92,7 +92,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         split = improve.split(desk.conn, improve.rubric_of(desk.conn, run.key))
         tuned = set(improve.of_groups(desk.conn, run.key, split.tuned))
     rows = []
-    for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
+    for verdict, weight in zip(made.labelled, made.weighing.weights.tolist(), strict=True):
         truth = verdict.truth
         if verdict.unanswered and (made.drawn[verdict.key] or not weighted):
             # A reader counts it against and for the panel, so it must know of it.
@@ -183,7 +183,7 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
         verdict.key: (
             float(made.rows.confidence[i]),
             bool(made.rows.correct[i]),
-            made.weights[i] if weighted else None,
+            float(made.weights[i]) if weighted else None,
         )
         for i, verdict in enumerate(made.verdicts)
     }
@@ -216,6 +216,8 @@ def _row_maker(
     columns = made.columns
     said = columns.confidences(made.source, scores_stated=made.figures.scores_stated)
     sures = dict(zip(columns.key.tolist(), said.tolist(), strict=True))
+    chances = made.weighing.inclusion.tolist()
+    inclusion = dict(zip(columns.key.tolist(), chances, strict=True))
 
     def row(
         verdict: LabelledRow,
@@ -238,7 +240,7 @@ def _row_maker(
             "truth": label["label"],
             "adjudicated": label["adjudicated"],
             "stratum": STRATA[verdict.stratum],
-            "pi": made.inclusion[verdict.key],
+            "pi": inclusion[verdict.key],
             "weight": weight,
             "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
             "blind": detail.get("blind"),

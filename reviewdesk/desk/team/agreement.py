@@ -121,7 +121,7 @@ def _strata(
         h: {} for h in decided_strata(totals.sizes, totals.decided)
     }
     every: dict[bytes, Labels] = {}
-    pairs = zip(rows, weighing.drawn, strict=True)
+    pairs = zip(rows, weighing.drawn.tolist(), strict=True)
     lacking = set[int]()
     for row, inside in sorted(pairs, key=lambda pair: pair[0].unit) if share else pairs:
         if share:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import (
     COPY,
@@ -22,14 +23,13 @@ from reviewdesk.domain.labels.sampling import (
     Decided,
     LabelledRow,
     RunFigures,
-    Weighing,
     chosen_source,
     decided_strata,
     design_of,
     gaps,
 )
 from reviewdesk.domain.query.words import CODES
-from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
+from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows, measure, numbered
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints
@@ -59,6 +59,22 @@ def coverage_text(empty: Sequence[int], figures: RunFigures) -> str:
         return ESCALATED_ONLY
     names = ", ".join(STRATA[h] for h in empty)
     return f"describes the labelled groups only, none yet in {names}"
+
+
+class Weighing(Struct, frozen=True):
+    """The weight of each labelled verdict (0 if it does not count) and the design of the labels."""
+
+    weights: Floats
+    drawn: Bools
+    """Whether each verdict's content lies in a labelled prefix; the others are ad hoc."""
+    inclusion: Floats
+    """The chance with which each verdict's content is among the labels that count."""
+    ends: dict[int, int]
+    counted: Counter[int]
+    """The number of pass and fail labels in each stratum's prefix."""
+    empty: tuple[int, ...]
+    design: Design
+    gaps: tuple[DrawGap, ...]
 
 
 Column = npt.NDArray[Any]
@@ -298,9 +314,9 @@ class LabelColumns:
         strata_of = decided_strata(sizes, decided)
         usable = self.any_of(self.decided & np.isin(self.stratum, strata_of), self.units).sum()
         return Weighing(
-            (weight * (drawn & self.counts)).tolist(),
-            drawn.tolist(),
-            inclusion.tolist(),
+            weight * (drawn & self.counts),
+            drawn,
+            inclusion,
             ends,
             counted,
             tuple(h for h in strata_of if not counted[h]),
@@ -308,7 +324,7 @@ class LabelColumns:
             gaps({h: one for h, one in found.items() if h in strata_of}),
         )
 
-    def scaled(self, given: Floats, sizes: Mapping[int, int]) -> list[float]:
+    def scaled(self, given: Floats, sizes: Mapping[int, int]) -> Floats:
         """Return the ``given`` weights scaled to the sizes of strata; NaN counts as the average."""
         number, leads = self.units
         answered = self.any_of(~self.unanswered, self.units)
@@ -319,8 +335,7 @@ class LabelColumns:
             usual = sum(known) / len(known) if known else 1.0
             some = np.nan_to_num(given[leads[mine]], nan=usual)
             weight[mine] = some * (sizes[h] / sum(some.tolist())) if len(mine) else some
-        scaled: list[float] = weight[number].tolist()
-        return scaled
+        return np.asarray(weight[number])
 
 
 def both_lines(
@@ -338,8 +353,7 @@ def both_lines(
     line = measure(rows, figures.observed)
     population = None
     if design.stands:
-        weight = np.array(weighing.weights)[kept]
-        population = measure(rows.weighted(weight), figures.observed)
+        population = measure(rows.weighted(weighing.weights[kept]), figures.observed)
     shown = population or line
     warnings = []
     if shown.n == 0:

@@ -5,7 +5,6 @@ unmarked. A seeded permutation fixes the order inside every stratum permanently.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -26,22 +25,6 @@ Decided = Mapping[int, tuple[int, int]]
 """How many verdicts of a stratum were decided as a pass and as a fail. A stratum that is left out
 was drawn verdict by verdict, and its name states their decision."""
 NOT_STATED: Decided = MappingProxyType({})
-
-
-class Weighing(Struct, frozen=True):
-    """The weight of each labelled verdict (0 if it does not count) and the design of the labels."""
-
-    weights: list[float]
-    drawn: list[bool]
-    """Whether each verdict's content lies in a labelled prefix; the others are ad hoc."""
-    inclusion: list[float]
-    """The chance with which each verdict's content is among the labels that count."""
-    ends: dict[int, int]
-    counted: Counter[int]
-    """The number of pass and fail labels in each stratum's prefix."""
-    empty: tuple[int, ...]
-    design: Design
-    gaps: tuple[DrawGap, ...] = ()
 
 
 def stratum(decision: Decision | None, *, flagged: bool) -> int:
@@ -130,36 +113,6 @@ class AuditSample(Struct, frozen=True):
     counted: int
     errors: int
     bound: float | None
-
-
-def strata(
-    labelled: "Sequence[LabelledRow]",
-    weighing: Weighing,
-    sizes: Mapping[int, int],
-    audits: Mapping[int, int],
-    decided: Decided = NOT_STATED,
-) -> tuple[Stratum, ...]:
-    """Return every non-empty stratum; ``sizes`` is N_h, ``audits`` the size of its audit."""
-    units = {row.unit for row in labelled}
-    every = Counter(h for h, _ in units)
-    audited = Counter(h for h, rank in units if rank < audits.get(h, 0))
-    held = decided_strata(sizes, decided)
-    counted = weighing.counted
-    return tuple(
-        Stratum(
-            name=STRATA[h],
-            size=sizes[h],
-            labelled=every[h],
-            prefix=weighing.ends.get(h, 0),
-            counted=counted[h],
-            weight=sizes[h] / counted[h] if counted[h] and h in held else None,
-            audit=audits.get(h, 0),
-            audit_done=audited[h],
-            decided=h in held,
-        )
-        for h in sorted(sizes)
-        if sizes[h]
-    )
 
 
 def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:

@@ -111,25 +111,20 @@ def segment_rows(
     made: "LabelledRows", mine: Sequence[SegmentVerdict], places: Mapping[int, int]
 ) -> "LabelledRows":
     """Return a segment's labels like a run's; ``places`` has the index in ``made`` of each key."""
-    units = defaultdict[int, set[int]](set)
-    for one in mine:
-        units[one.stratum].add(one.rank)
-    sizes = {h: len(ranks) for h, ranks in units.items()}
+    sizes = Counter(h for h, _ in {(one.stratum, one.rank) for one in mine})
     counts = Counter((one.stratum, one.decision) for one in mine)
-    decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in units}
+    decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in sizes}
     kept = sorted(places[one.key] for one in mine if one.counts and one.key in places)
     columns = made.columns.at(kept)
-    given, drawn, counting = (
-        [column[at] for at in kept]
-        for column in (made.weighing.weights, made.weighing.drawn, made.counting.tolist())
-    )
+    given = made.weighing.weights[kept]
     strata = columns.stratum.tolist()
-    every = zip(zip(strata, columns.rank.tolist(), strict=True), given, counting, strict=True)
+    units = zip(strata, columns.rank.tolist(), strict=True)
+    every = zip(units, given.tolist(), made.counting[kept].tolist(), strict=True)
     mass = defaultdict[int, float](float)
     for (h, _), weight in {unit: weight for unit, weight, counts in every if counts}.items():
         mass[h] += weight
-    weights = [w * sizes[h] / (mass[h] or math.inf) for h, w in zip(strata, given, strict=True)]
-    weighing = replace(made.weighing, weights=weights, drawn=drawn, inclusion=[])
+    weights = given * [sizes[h] / (mass[h] or math.inf) for h in strata]
+    weighing = replace(made.weighing, weights=weights, drawn=made.weighing.drawn[kept])
     figures = replace(made.figures, sizes=sizes, decided=decided)
     return dataclasses.replace(
         made, labelled=(), figures=figures, columns=columns, weighing=weighing

@@ -1,7 +1,7 @@
 """Computes the two lines of the strip from labelled verdicts, with the design of the labels."""
 
 import dataclasses
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +12,7 @@ from msgspec.structs import asdict, replace
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.labels.label_columns import (
     LabelColumns,
+    Weighing,
     both_lines,
     coverage_text,
     row_warnings,
@@ -20,7 +21,7 @@ from reviewdesk.domain.labels.sampling import (
     STRATA,
     LabelledRow,
     RunFigures,
-    Weighing,
+    Stratum,
     chosen_source,
     decided_strata,
     decided_verdicts,
@@ -29,7 +30,7 @@ from reviewdesk.domain.records import Calibration, Design
 from reviewdesk.domain.stats.calibration import Clusters, Rows, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
 from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
-from reviewdesk.domain.stats.dense import Bools, Ints
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints
 from reviewdesk.domain.stats.figures import (
     ALONE,
     ConfidenceSums,
@@ -82,9 +83,9 @@ class LabelledRows:
     def verdicts(self) -> list[LabelledRow]:
         return [self.labelled[place] for place in self.places.tolist()]
 
-    @cached_property
-    def weights(self) -> list[float]:
-        return [self.weighing.weights[place] for place in self.places.tolist()]
+    @property
+    def weights(self) -> Floats:
+        return np.asarray(self.weighing.weights[self.places])
 
     @property
     def left_out(self) -> int:
@@ -92,20 +93,17 @@ class LabelledRows:
 
     @cached_property
     def drawn(self) -> dict[int, bool]:
-        return dict(zip(self.columns.key.tolist(), self.weighing.drawn, strict=True))
+        return dict(zip(self.columns.key.tolist(), self.weighing.drawn.tolist(), strict=True))
 
-    @cached_property
-    def inclusion(self) -> dict[int, float]:
-        return dict(zip(self.columns.key.tolist(), self.weighing.inclusion, strict=True))
-
-    @cached_property
-    def inside(self) -> Bools:
-        return np.array(self.weighing.drawn, np.bool_)
-
-    @cached_property
+    @property
     def counting(self) -> Bools:
         """Whether each label counts: it says pass or fail of a decided verdict, and has weight."""
-        return (np.array(self.weighing.weights, np.float64) > 0) & self.columns.decided
+        return (self.weighing.weights > 0) & self.columns.decided
+
+    @property
+    def in_audit(self) -> Bools:
+        audits = np.array([self.figures.audits.get(h, 0) for h in range(len(STRATA))])
+        return np.asarray(self.columns.rank < audits[self.columns.stratum])
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -113,7 +111,7 @@ class LabelledRows:
         columns = self.columns.at(np.flatnonzero(self.counting))
         content = columns.contents[0]
         test = content if columns.test is None else columns.test
-        weight = np.array(self.weighing.weights)[self.counting]
+        weight = self.weighing.weights[self.counting]
         return Clusters.of(columns.stratum, content, test, weight, columns.cell)
 
     @cached_property
@@ -123,7 +121,7 @@ class LabelledRows:
         decided = self.figures.decided
         clusters = self.clusters
         columns = self.columns
-        kept = columns.decided & self.inside
+        kept = columns.decided & self.weighing.drawn
         code = (columns.stratum * len(CELLS) + columns.cell)[kept]
         cells = np.bincount(code, minlength=len(STRATA) * len(CELLS)).reshape(-1, len(CELLS))
         made = []
@@ -177,9 +175,8 @@ def weigh(
     """Weigh the labels of a run by its draw, or by the ``given`` weights; see ``LabelledRows``."""
     weighing = columns.weigh(figures.sizes, figures.decided)
     if given is not None:
-        weighing = replace(
-            weighing, weights=columns.scaled(np.array(given, np.float64), figures.sizes)
-        )
+        weights = columns.scaled(np.array(given, np.float64), figures.sizes)
+        weighing = replace(weighing, weights=weights)
     source = chosen_source(figures, source)
     return LabelledRows(columns, figures, source, weighing, labelled, given)
 
@@ -192,7 +189,7 @@ def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[Labell
     columns = made.columns
     asked = columns.unanswered
     if made.weighing.design.stands:
-        asked = asked & made.inside
+        asked = asked & made.weighing.drawn
     if not asked.any():
         return ()
     found = []
@@ -247,11 +244,36 @@ def described(made: LabelledRows) -> str | None:
     return coverage_text(made.weighing.empty, made.figures)
 
 
+def strata(made: LabelledRows) -> tuple[Stratum, ...]:
+    """Return every stratum with contents, and how far its labels and its audit reach."""
+    sizes = made.figures.sizes
+    held = decided_strata(sizes, made.figures.decided)
+    counted = made.weighing.counted
+    _, leads = made.columns.units
+    stratum = made.columns.stratum[leads]
+    every = Counter(stratum.tolist())
+    audited = Counter(stratum[made.in_audit[leads]].tolist())
+    return tuple(
+        Stratum(
+            name=STRATA[h],
+            size=sizes[h],
+            labelled=every[h],
+            prefix=made.weighing.ends.get(h, 0),
+            counted=counted[h],
+            weight=sizes[h] / counted[h] if counted[h] and h in held else None,
+            audit=made.figures.audits.get(h, 0),
+            audit_done=audited[h],
+            decided=h in held,
+        )
+        for h in sorted(sizes)
+        if sizes[h]
+    )
+
+
 def audited(made: LabelledRows) -> list[bool]:
     """Return, for each audit label that counts, if the panel is right on all of its verdicts."""
     columns = made.columns
-    audits = np.array([made.figures.audits.get(h, 0) for h in range(len(STRATA))])
-    kept = columns.decided & made.inside & (columns.rank < audits[columns.stratum])
+    kept = columns.decided & made.weighing.drawn & made.in_audit
     wrong = columns.any_of(kept & ~columns.right, columns.units)
     right: list[bool] = (~wrong[columns.any_of(kept, columns.units)]).tolist()
     return right
@@ -325,7 +347,7 @@ def _losses(
     rows = made.rows.weighted(made.weights)
     if not len(rows.weight):
         return None, None
-    stratum = made.columns.stratum[made.places][np.array(made.weights) > 0]
+    stratum = made.columns.stratum[made.places][made.weights > 0]
     parts = {}
     for one in made.voted:
         mine = stratum == one.stratum

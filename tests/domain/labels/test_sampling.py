@@ -20,11 +20,10 @@ from reviewdesk.domain.labels.sampling import (
     Stratum,
     audit,
     audit_shares,
-    strata,
     stratum,
     upper_bound,
 )
-from reviewdesk.domain.labels.summary import make_rows
+from reviewdesk.domain.labels.summary import make_rows, strata
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 from tests.helpers import placed
@@ -36,7 +35,8 @@ RUNS = st.lists(st.integers(0, 5), max_size=150)
 def reached(
     labelled: list[LabelledRow], sizes: dict[int, int], audits: dict[int, int]
 ) -> tuple[Stratum, ...]:
-    return strata(labelled, LabelColumns.of_rows(labelled).weigh(sizes), sizes, audits)
+    figures = RunFigures(0, 0, "support", scores_stated=False, sizes=sizes, audits=audits)
+    return strata(make_rows(labelled, figures))
 
 
 @dataclass
@@ -226,8 +226,8 @@ def test_a_verdict_that_lost_its_decision_completes_its_prefix_as_non_response()
     assert (found.prefix, found.counted, found.unanswered, found.weight) == (4, 3, 1, 4.0)
     columns = LabelColumns.of_rows(labelled)
     weighing = columns.weigh({REST_PASS: 12})
-    assert weighing.weights == [4.0, 0.0, 4.0, 4.0]
-    assert weighing.drawn == [True] * 4
+    assert weighing.weights.tolist() == [4.0, 0.0, 4.0, 4.0]
+    assert weighing.drawn.tolist() == [True] * 4
     assert weighing.design is Design.WEIGHTED
     figures = RunFigures(12, 0, "support", scores_stated=False, sizes={REST_PASS: 12})
     (panel,) = make_rows(labelled, figures).voted
