@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.asking import ConsentPlan, Host, Listener, LiveProgress, kind_of_loss
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.juror import Juror, not_asked, seat_body
+from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.verdict_body import can_turn
@@ -144,7 +144,8 @@ def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[Canonic
                 one_ballot(seat_body(juror), answers, panel.rule.threshold, labels=labels)
             )
         else:
-            ballots.append(answers[0] if answers else not_asked(juror))
+            unasked = {**seat_body(juror), "status": Status.NOT_ASKED.value}
+            ballots.append(answers[0] if answers else unasked)
     return ballots
 
 

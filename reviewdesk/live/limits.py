@@ -20,13 +20,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.panel.asking import RATE_LIMITED, STOPPED, Allowance, ModelPause
-from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.juror import BATCH_SHARE, Juror
 from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import SLACK, Status
 from reviewdesk.errors import CeilingError, TransportError, UsageError
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
 from reviewdesk.live.records import Call, Clock, Exchange, Keep, ReplyStore, Request, Transport
-from reviewdesk.live.replies.ballots import price_of
+from reviewdesk.live.replies.ballots import cost_of
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, reply_or_fault
 from reviewdesk.live.retry import DEADLINE, UNREACHABLE, asked_wait, backoff, budget_wait
 from reviewdesk.live.wires.endpoints import Endpoint, endpoint
@@ -37,14 +37,13 @@ _UNSENT = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
 
 
 def worst(call: Call, *, in_batch: bool = False) -> float | None:
-    price = call.juror.price
-    price = price.in_batch if price is not None and in_batch else price
-    if price is None:
+    if call.juror.price is None:
         return None
     sent = encoded(payload(call, endpoint(call.juror)))
     # A vendor with cache marks may write the whole prompt to its cache, and charge for that.
     written = len(sent) if endpoint(call.juror).wire is Wire.MESSAGES else 0
-    return price.cost(len(sent), call.juror.max_tokens, written=written)
+    usd = call.juror.price.cost(len(sent), call.juror.max_tokens, written=written)
+    return usd * BATCH_SHARE if in_batch else usd
 
 
 def booked(call: Call, exchange: Exchange) -> float | None:
@@ -58,7 +57,7 @@ def booked(call: Call, exchange: Exchange) -> float | None:
     if not 200 <= exchange.status < 300:
         return 0.0
     found = reply_or_fault(exchange, endpoint(call.juror).wire)
-    usd = None if isinstance(found, Fault) else found.usd(price_of(call, exchange))
+    usd = None if isinstance(found, Fault) else cost_of(call, exchange, found)
     return worst(call, in_batch=exchange.is_batched) if usd is None else usd
 
 
@@ -134,12 +133,16 @@ SPENT = "spent budget"
 
 
 @dataclass(slots=True)
-class _Sent:
+class CallTurn:
+    """A request that a limit admitted."""
+
     at: float
     tokens: int
+    pauses: int
+    """How many pauses of the model had begun when it was sent."""
 
 
-def _rate_wait(sent: deque[_Sent], juror: Juror, now: float, tokens: int) -> float:
+def _rate_wait(sent: deque[CallTurn], juror: Juror, now: float, tokens: int) -> float:
     """Return the seconds until a juror's rates admit a request; forget those over a minute old."""
     while sent and sent[0].at <= now - MINUTE:
         sent.popleft()
@@ -154,14 +157,6 @@ def _rate_wait(sent: deque[_Sent], juror: Juror, now: float, tokens: int) -> flo
             counted -= one.tokens
             free = max(free, one.at + MINUTE)
     return free - now
-
-
-class CallTurn(Struct, frozen=True):
-    """A request that a limit admitted."""
-
-    pauses: int
-    """How many pauses of the model had begun when it was sent."""
-    sent: _Sent
 
 
 @dataclass(slots=True)
@@ -199,7 +194,7 @@ class ModelLimit:
     """When the model first answered 429 since it last answered anything else."""
     told: str = ""
     """What the answer that began the pause says about it."""
-    _sent: defaultdict[tuple[str, str], deque[_Sent]] = field(
+    _sent: defaultdict[tuple[str, str], deque[CallTurn]] = field(
         default_factory=lambda: defaultdict(deque)
     )
     _open: int = 0
@@ -225,8 +220,8 @@ class ModelLimit:
             is_probe = len(refused) > 1 and self.model not in refused
             if wait < TICK and self._open + 1 <= (1.0 if is_probe else self._limit):
                 self._open += 1
-                recent.append(sent := _Sent(now, tokens))
-                return CallTurn(self._pauses, sent)
+                recent.append(turn := CallTurn(now, tokens, self._pauses))
+                return turn
             self.shared.held.add(changed)
             return wait if wait >= TICK else math.inf
 
@@ -259,7 +254,7 @@ class ModelLimit:
                 if self._open + 1 > self._limit:
                     self._limit += 1 / self._limit
                 if isinstance(found, Envelope) and found.tokens_in is not None:
-                    turn.sent.tokens = found.tokens_in + (found.tokens_out or 0)
+                    turn.tokens = found.tokens_in + (found.tokens_out or 0)
                 wait = named = budget_wait(exchange, self.clock.now()) or 0.0
             self.shared.changed()
             if now + wait <= max(now, self._until):

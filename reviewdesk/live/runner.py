@@ -70,12 +70,30 @@ class _Job(Generic[T]):
         state = self.state
         call = self.call
         dropped = asking.dropped(state.place, call.juror.model)
-        sent = optional(call, state.place) - dropped
-        exchange = self.last = await self._exchange(dropped)
+        parts = optional(call, state.place)
+        seconds = min(call.juror.timeout, self.trying.left)
+        came = await asking.exchange(request(call, state.place, state.key, dropped), seconds)
+        hidden = asking.redactor
+        is_reply = came.status is not None and 200 <= came.status < 300
+        # A token limit under its other name is not absent.
+        unsent = " ".join(sorted(parts & dropped & {STRUCTURE, TEMPERATURE}))
+        problem = f"{LEFT_OUT}{unsent}" if unsent else None
+        exchange = self.last = replace(
+            came,
+            call=call.key,
+            attempt=self.count,
+            nonce=call.prompt.nonce,
+            # Keys are hidden before a text is cut, so that no key is cut in two.
+            body=hidden.text(came.body) if is_reply else hidden.short(came.body, MAX_REFUSAL),
+            headers=hidden.headers(came.headers, MAX_HEADER),
+            problem=problem if came.problem is None else hidden.text(came.problem),
+        )
+        self.trying.spent += exchange.ms / 1000
+        asking.keep(call, exchange)
         found = reply_or_fault(exchange, state.place.wire)
         if pause := state.limit.note(turn, exchange, found):
             asking.paused(state, pause)
-        step = self.trying.next_attempt(exchange, found, sent, asking.clock)
+        step = self.trying.next_attempt(exchange, found, parts - dropped, asking.clock)
         if step is not None and step.refused is not None:
             asking.drop(state.place, call.juror.model, step.refused)
         else:
@@ -84,7 +102,7 @@ class _Job(Generic[T]):
             if stop := state.note(exchange.status, fault, now - exchange.ms / 1000, now):
                 asking.stop(state, stop)
         self.count += 1
-        return step or ballot_of(call, exchange, self.asking.redactor)
+        return step or ballot_of(call, exchange, asking.redactor)
 
     def failed(self, fault: Fault) -> CanonicalBallot:
         hidden = self.asking.redactor
@@ -93,30 +111,6 @@ class _Job(Generic[T]):
             return failed(self.call, fault, self.asking.at())
         ballot = ballot_of(self.call, self.last, hidden)
         return {**ballot, "error": {"type": fault.kind, "message": fault.message}}
-
-    async def _exchange(self, dropped: frozenset[str]) -> Exchange:
-        asking = self.asking
-        state = self.state
-        seconds = min(self.call.juror.timeout, self.trying.left)
-        found = await asking.exchange(request(self.call, state.place, state.key, dropped), seconds)
-        hidden = asking.redactor
-        # Keys are hidden before a text is cut, so that no key is cut in two.
-        is_reply = found.status is not None and 200 <= found.status < 300
-        # A token limit under its other name is not absent.
-        unsent = optional(self.call, state.place) & dropped & {STRUCTURE, TEMPERATURE}
-        problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
-        made = replace(
-            found,
-            call=self.call.key,
-            attempt=self.count,
-            nonce=self.call.prompt.nonce,
-            body=hidden.text(found.body) if is_reply else hidden.short(found.body, MAX_REFUSAL),
-            headers=hidden.headers(found.headers, MAX_HEADER),
-            problem=problem if found.problem is None else hidden.text(found.problem),
-        )
-        self.trying.spent += made.ms / 1000
-        asking.keep(self.call, made)
-        return made
 
 
 @dataclass(eq=False)

@@ -89,6 +89,24 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     stopped = bool(found.stopped[0])
     cast = [one.vote for one in verdict.ballots if one.vote is not None]
     variance = only(found.variance)
+    decision = DECISION_OF[found.decision[0]]
+    score = only(found.score)
+    pair = pair_of(verdict, found)
+    low = bool(found.defined_low[0])
+    warning = verdict.bias_warning or bias_warning(
+        verdict.ballots, verdict.generator, low=low, shared=shared
+    )
+    filled = {
+        "decision": verdict.decision is None and decision,
+        "score": verdict.score is None and score is not None,
+        "strategy": verdict.policy.strategy is None and rule.strategy,
+        "band": verdict.band is None and pair.band,
+        "same_family": verdict.same_family is None and shared is not None,
+        "bias_warning": verdict.bias_warning is None and warning,
+    } | {
+        f"jurors[{one.seat}].pass": one.vote is not None and "pass" not in body
+        for one, body in zip(verdict.ballots, verdict.body["jurors"], strict=True)
+    }
     differ = found.split[0] and not stopped
     escalation = {
         absent or "": absent,
@@ -115,20 +133,17 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
             margin=only(found.margin),
         ),
         rule=rule,
-        decision=DECISION_OF[found.decision[0]],
-        score=only(found.score),
-        pair=pair_of(verdict, found),
+        decision=decision,
+        score=score,
+        pair=pair,
         same_family=shared,
-        bias_warning=verdict.bias_warning
-        or bias_warning(
-            verdict.ballots, verdict.generator, low=bool(found.defined_low[0]), shared=shared
-        ),
+        bias_warning=warning,
         pivotal=tuple(np.flatnonzero(found.pivotal[:, 0]).tolist()),
         degraded=tuple(_degraded(verdict, rule.used)[0]),
         absent=absent,
         escalation=tuple(text for text, holds in escalation.items() if holds),
         breaches=tuple(mismatches(verdict, found)),
-        derived=(),
+        derived=tuple(name for name, holds in filled.items() if holds),
         label_vote=label_vote,
         labels={spelled[label]: count for label, count in counts.most_common()},
         assumed_weights=tuple(
@@ -136,11 +151,8 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         ),
         no_votes=bool(found.no_votes[0]),
     )
-    return replace(
-        assessment,
-        derived=_derived_fields(verdict, assessment),
-        notes=_notes(verdict, assessment, Flag(int(found.flags[0])), stated=escalation_stated),
-    )
+    notes = _notes(verdict, assessment, Flag(int(found.flags[0])), stated=escalation_stated)
+    return replace(assessment, notes=notes)
 
 
 def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
@@ -208,23 +220,6 @@ def _degraded(verdict: Verdict, used: Strategy | None) -> tuple[list[str], str]:
 def unscaled(count: int) -> str:
     """Return a text saying how many scores need a scale, which the user has to give."""
     return f"{count} score{'s wait' if count > 1 else ' waits'} for --scale"
-
-
-def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
-    filled = {
-        "decision": verdict.decision is None and found.decision,
-        "score": verdict.score is None and found.score is not None,
-        "strategy": verdict.policy.strategy is None and found.rule.strategy,
-        "band": verdict.band is None and found.pair.band,
-        "same_family": verdict.same_family is None and found.same_family is not None,
-        "bias_warning": verdict.bias_warning is None and found.bias_warning,
-    }
-    jurors = verdict.body["jurors"]
-    filled |= {
-        f"jurors[{one.seat}].pass": one.vote is not None and "pass" not in jurors[one.seat]
-        for one in verdict.ballots
-    }
-    return tuple(name for name, holds in filled.items() if holds)
 
 
 _BY_REASON = (

@@ -147,7 +147,13 @@ class AuditedVerdict:
             own += [Decision.PASS if mean >= line else Decision.FAIL for mean in means]
         if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY}:
             own += [STRATEGIES[strategy].published(self.votes.of_answered, self.policy)]
-            own += self._label_decisions()
+            # Jurors with the most frequent labels may be outnumbered by other votes.
+            if strategy is not Strategy.UNANIMOUS or len(self.labels) < 2:
+                most = max(self.labels.values(), default=0)
+                leading = [code for code, count in self.labels.items() if count == most]
+                said = np.isin(found.sheet.labels.code[:, self.at], leading)
+                votes = found.sheet.columns.votes[said, self.at].tolist()
+                own += [DECISION_OF[vote] for vote in {*votes} - {NOTHING}]
         given = [one for one in own if one is not None]
         if not given or self.stated in given or self._may_stay_open():
             return None
@@ -182,17 +188,6 @@ class AuditedVerdict:
         most = max(votes.passes, votes.fails)
         reached = all(quorum_met(most, n, quorum) for n in (votes.seated, votes.answered))
         return not reached or votes.passes == votes.fails
-
-    def _label_decisions(self) -> list[Decision | None]:
-        """Return how jurors with the most frequent labels voted; other votes may outnumber them."""
-        counts = self.labels
-        if self.strategy is Strategy.UNANIMOUS and len(counts) > 1:
-            return []
-        sheet = self.found.sheet
-        leading = [code for code, count in counts.items() if count == max(counts.values())]
-        given = np.isin(sheet.labels.code[:, self.at], leading)
-        votes = sheet.columns.votes[given, self.at].tolist()
-        return [DECISION_OF[vote] for vote in {*votes} - {NOTHING}]
 
     def label(self) -> str:
         how = self.facts.rules.aggregate or self.strategy or Strategy.MAJORITY

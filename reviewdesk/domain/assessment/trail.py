@@ -43,6 +43,16 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         kept = [score for score in scores if score is not None]
         post_trim = math.fsum(kept) / len(kept) if kept else None
     metric = verdict.agreement.metric if verdict.agreement else None
+    # Under the report's own metric, if that is r_WG or the share of pairs.
+    agreement = None
+    if metric == R_WG and not found.labels:
+        agreement = r_wg([one.score for one in verdict.ballots if one.score is not None]).raw
+    elif metric in {R_WG, "pairwise"}:
+        answers: list[Hashable] = [folded(one.label) for one in labelled(verdict.ballots)]
+        if not found.labels:
+            answers = [one.vote for one in verdict.ballots if one.vote is not None]
+        figure = pairs_agreement if metric == R_WG else share_of_pairs
+        agreement = only(figure(codes_of(answers)))
     return Trail(
         pre_trim=tuple(ballot.score for ballot in verdict.ballots),
         post_trim=post_trim,
@@ -51,22 +61,9 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         panel_hash_status=panel_hash_status(verdict),
         committed_at=provenance.get("committed_at") or None,
         ballots_at=tuple(juror.get("at") for juror in verdict.body["jurors"]),
-        agreement=_restated(verdict, metric, labels=bool(found.labels)),
+        agreement=agreement,
         agreement_reason="not derivable" if metric == ALPHA else None,
     )
-
-
-def _restated(verdict: Verdict, metric: str | None, *, labels: bool) -> float | None:
-    """Return the agreement under the report's metric, if that is r_WG or the share of pairs."""
-    if metric == R_WG and not labels:
-        return r_wg([one.score for one in verdict.ballots if one.score is not None]).raw
-    if metric not in {R_WG, "pairwise"}:
-        return None
-    answers: list[Hashable] = [folded(one.label) for one in labelled(verdict.ballots)]
-    if not labels:
-        answers = [one.vote for one in verdict.ballots if one.vote is not None]
-    figure = pairs_agreement if metric == R_WG else share_of_pairs
-    return only(figure(codes_of(answers)))
 
 
 _UNREADABLE = datetime.max.replace(tzinfo=UTC)
@@ -79,11 +76,6 @@ def _comparable_time(text: str) -> datetime:
     except ValueError:
         return _UNREADABLE
     return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-PANEL_SIZE = 5
-PANEL_FAMILIES = 3
-"""The smallest panel, and its fewest model families, for which the trim rule is designed."""
 
 
 def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
@@ -109,11 +101,17 @@ def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
     distant = found.same_family is False and not family.plain_kin(
         verdict.ballots, verdict.generator
     )
+    # The trim rule is designed for five jurors of three families or more.
+    seated = len(found.seats)
+    families = {seat.family.name for seat in found.seats if seat.family}
+    unknown = sum(seat.family is None for seat in found.seats)
+    known = f"{len(families)} known model families, {unknown} of {seated} jurors unknown"
     texts: dict[str | None, object] = {
         rounding: Breach.ROUNDING in found.marks,
         weights: weights,
         **dict.fromkeys(_trimming(verdict, found), True),
-        **dict.fromkeys(_panel(found), True),
+        f"panel of {seated}: under five jurors": 0 < seated < 5,
+        f"panel of {known}: under three": seated and len(families) < 3,
         "unanimous: equal scores": found.unanimous_scores,
         "unanimous: equal votes": found.unanimous_votes,
         f"{answers} not understood, and so not counted: {', '.join(strange)}": strange,
@@ -143,15 +141,3 @@ def _trimming(verdict: Verdict, found: Assessment) -> Iterator[str]:
     if None not in costs and len(costs) >= point.breaks_at:
         cost = sum(sorted(costs)[: point.breaks_at])
         yield f"bribe cost: {point.breaks_at} jurors, at least ${cost:.6g} at the ballots' prices"
-
-
-def _panel(found: Assessment) -> Iterator[str]:
-    """Yield notes on a panel with too few jurors or families to withstand its own members."""
-    seated = len(found.seats)
-    if 0 < seated < PANEL_SIZE:
-        yield f"panel of {seated}: under five jurors"
-    families = {seat.family.name for seat in found.seats if seat.family}
-    unknown = sum(seat.family is None for seat in found.seats)
-    if seated and len(families) < PANEL_FAMILIES:
-        known = f"{len(families)} known model families"
-        yield f"panel of {known}, {unknown} of {seated} jurors unknown: under three"

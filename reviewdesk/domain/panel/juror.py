@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.domain.panel.prompt import contract_of, prompt_sha256
 from reviewdesk.domain.panel.vendors import OTHER_NAMES, VENDORS
-from reviewdesk.domain.verdict import CanonicalBallot, Status, without_nulls
+from reviewdesk.domain.verdict import CanonicalBallot, without_nulls
 from reviewdesk.errors import UsageError
 
 BATCH_SHARE = 0.5
-"""The cost of a call in a vendor's batch, as a share of the usual price."""
+"""The cost of a call in a batch as a share of the usual, at every vendor whose batches are used."""
 
 
 class Price(Struct, frozen=True):
@@ -26,14 +25,6 @@ class Price(Struct, frozen=True):
     """The price of tokens read from a vendor's cache; ``None`` is the usual one."""
     as_of: str | None = None
     """The date of the table that it comes from; ``None`` if the panel states it."""
-
-    @property
-    def in_batch(self) -> "Price":
-        """The price of calls in a batch: half, at every vendor whose batch interface is used."""
-        cached = None if self.cached is None else BATCH_SHARE * self.cached
-        return replace(
-            self, input=BATCH_SHARE * self.input, output=BATCH_SHARE * self.output, cached=cached
-        )
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> float:
         """Return the cost of one call in US dollars; ``tokens_in`` counts all tokens read.
@@ -215,7 +206,3 @@ def seat_body(juror: Juror) -> CanonicalBallot:
     own = {"samples": None if juror.samples == 1 else juror.samples, "order": juror.order}
     body["meta"] = {**juror.options, **without_nulls(own)} or None
     return without_nulls(body)
-
-
-def not_asked(juror: Juror) -> CanonicalBallot:
-    return {**seat_body(juror), "status": Status.NOT_ASKED.value}

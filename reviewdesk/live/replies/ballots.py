@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import Price, seat_body
+from reviewdesk.domain.panel.juror import BATCH_SHARE, seat_body
 from reviewdesk.domain.panel.prompt import breach
 from reviewdesk.domain.panel.vendors import JsonMode
 from reviewdesk.domain.safetext import show_line
@@ -308,7 +308,7 @@ def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBa
         ballot["latency_ms"] = round(exchange.ms, 1)
     if isinstance(found, Fault):
         return ballot
-    cost = None if exchange.is_cached else found.usd(price_of(call, exchange))
+    cost = None if exchange.is_cached else cost_of(call, exchange, found)
     counts = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out, "cost_usd": cost}
     ballot |= without_nulls(counts)
     apart = {
@@ -367,6 +367,11 @@ def _reply_ballot(
     return made
 
 
-def price_of(call: Call, exchange: Exchange) -> Price | None:
+def cost_of(call: Call, exchange: Exchange, found: Envelope) -> float | None:
     price = call.juror.price
-    return price.in_batch if price is not None and exchange.is_batched else price
+    if found.cost is not None:
+        return found.cost
+    if price is None or found.tokens_in is None or found.tokens_out is None:
+        return None
+    usd = price.cost(found.tokens_in, found.tokens_out, found.cached, found.written)
+    return usd * BATCH_SHARE if exchange.is_batched else usd

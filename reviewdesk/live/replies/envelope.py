@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.records import Exchange
@@ -38,13 +37,6 @@ class Envelope(Struct, frozen=True):
     thoughts: int = 0
     cut: bool = False
     refusal: str | None = None
-
-    def usd(self, price: Price | None) -> float | None:
-        if self.cost is not None:
-            return self.cost
-        if price is None or self.tokens_in is None or self.tokens_out is None:
-            return None
-        return price.cost(self.tokens_in, self.tokens_out, self.cached, self.written)
 
 
 class Retryable(IntEnum):
