@@ -22,14 +22,7 @@ from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.envelope import LEFT_OUT, Fault, reply_or_fault
 from reviewdesk.live.retry import Retry, Trying
-from reviewdesk.live.wires.requests import (
-    STRUCTURE,
-    TEMPERATURE,
-    encoded,
-    optional,
-    payload,
-    request,
-)
+from reviewdesk.live.wires import requests
 
 MAX_REFUSAL = 64 * 1024
 """The most characters kept of a body that is not a successful reply."""
@@ -70,13 +63,14 @@ class _Job(Generic[T]):
         state = self.state
         call = self.call
         dropped = asking.dropped(state.place, call.juror.model)
-        parts = optional(call, state.place)
+        parts = requests.optional(call, state.place)
         seconds = min(call.juror.timeout, self.trying.left)
-        came = await asking.exchange(request(call, state.place, state.key, dropped), seconds)
+        sent = requests.request(call, state.place, state.key, dropped)
+        came = await asking.exchange(sent, seconds)
         hidden = asking.redactor
         is_reply = came.status is not None and 200 <= came.status < 300
         # A token limit under its other name is not absent.
-        unsent = " ".join(sorted(parts & dropped & {STRUCTURE, TEMPERATURE}))
+        unsent = " ".join(sorted(parts & dropped & {requests.STRUCTURE, requests.TEMPERATURE}))
         problem = f"{LEFT_OUT}{unsent}" if unsent else None
         exchange = self.last = replace(
             came,
@@ -234,7 +228,8 @@ class CallRunner(Generic[T]):
             tokens = 0
             if call.juror.tpm is not None:
                 # A third of the request's bytes, plus the most tokens answered.
-                tokens = len(encoded(payload(call, state.place))) // 3 + call.juror.max_tokens
+                body = requests.encoded(requests.payload(call, state.place))
+                tokens = len(body) // 3 + call.juror.max_tokens
             job = _Job(next(self._numbers), owner, call, state, asking, trying, tokens)
             self._waiting.setdefault(state, []).append(job)
         await asyncio.sleep(0)  # a long row of cases must not hold up open calls

@@ -471,7 +471,7 @@ def _which_juror(
     rows: list[Sequence[Words]] = []
     for one in found:
         silent = one.abstained + one.failed
-        counts = one.votes, one.tp + one.tn, one.fp, one.fn, silent, one.trimmed
+        counts = one.n, one.right, one.fp, one.fn, silent, one.trimmed
         told = f"{one.dissents_right} of {one.dissents}"
         rows.append((outside(names[one.name], 200, Tone.STRONG), *map(str, counts), told))
     dissents = sum(one.dissents for one in found)

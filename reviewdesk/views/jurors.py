@@ -145,7 +145,7 @@ def _rates_table(
         names = ("accuracy", "sensitivity", "specificity")
         rates = [cell for name in names for cell in _rate(rate(one, name))]
         last = [words.DESIGNS[one.drawn.design]] if designs else []
-        return [str(one.counts.votes), *rates, *last]
+        return [str(one.counts.n), *rates, *last]
 
     heads = ["votes", "accuracy", "95%", "sens.", "95%", "spec.", "95%"]
     last = [Column("labels", rank=1, right=False)] if designs else []

@@ -287,7 +287,19 @@ def test_no_line_is_too_wide(tmp_path: Path) -> None:
     clean = HOSTILE.replace("\ud800", "")
     found = census(tmp_path)
     jurors = tuple(
-        JurorCounts(name, seat, 1234, 56, 789, 10, 3, 4, 555, 66, 44)
+        JurorCounts(
+            1234,
+            56,
+            789,
+            10,
+            name=name,
+            seat=seat,
+            abstained=3,
+            failed=4,
+            trimmed=555,
+            dissents=66,
+            dissents_right=44,
+        )
         for seat, name in enumerate((clean, "日本" * 30, "short", "w" * 200))
     )
     hostile = replace(

@@ -54,7 +54,10 @@ def facts(name: str, seat: int = 0, q: float | None = 0.001) -> JurorFacts:
         Windows.EARLIER, 3, 12345, 2345, -0.123, -0.15, -0.1, 4.5, 99.1, 0.0004, q, 7, 9.87
     )
     return JurorFacts(
-        JurorCounts(name, seat, 1234, 56, 789, 10, 3, 4, 555, 66, 44, 30, 12),
+        JurorCounts(
+            1234, 56, 789, 10, name=name, seat=seat, abstained=3, failed=4, trimmed=555,
+            dissents=66, dissents_right=44, lone_dissents=30, lone_right=12,
+        ),
         Seats(seat, 2345, 67, 8, 2300, 1150), drawn(FLAGGED), Offset(-0.0456, 2345, drift), 0.25,
     )  # fmt: skip
 
@@ -134,7 +137,7 @@ def test_what_is_undefined_is_a_dash() -> None:
         filled("a"),
         jurors=(
             JurorFacts(
-                JurorCounts("a", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
+                JurorCounts(1, name="a", seat=0),
                 Seats(0, 1, 0, 0),
                 replace(
                     drawn(Voted(3, 9, 0, Cells(), Cells(tp=1))), difference=None

@@ -119,7 +119,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     chosen = Design.SELECTED
     facts = [
         JurorFacts(
-            counts=counts.get(name, JurorCounts(name, one.first, *[0] * 9)),
+            counts=counts.get(name, JurorCounts(name=name, seat=one.first)),
             seats=one,
             drawn=replace(drawn[name], design=chosen, dissent_design=chosen, kappa=None)
             if name in selected

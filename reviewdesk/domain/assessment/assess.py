@@ -18,20 +18,10 @@ from reviewdesk.domain.assessment.result import (
     State,
     Values,
 )
+from reviewdesk.domain.jury import rules
 from reviewdesk.domain.jury.family import bias_warning, family, relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import vote_record
-from reviewdesk.domain.jury.rules import (
-    COMPARED,
-    R_WG,
-    STOPPED_EARLY,
-    STRATEGIES,
-    Spread,
-    Trim,
-    least_answered,
-    rule_for,
-    stand_in,
-)
 from reviewdesk.domain.jury.scores import (
     BAND_OF,
     LOW,
@@ -59,25 +49,25 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     found = verdicts_of([verdict])
     panels = found.panels
     votes = panels.votes(0)
-    rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
+    rule = rules.rule_for(verdict.policy, verdict.ballots, verdict.regime)
     shared = None if found.shared[0] == NOTHING else bool(found.shared[0])
     absent = None
     open_, silent, unasked = found.open
     if votes.too_few(verdict.policy):
-        least = least_answered(verdict.policy.min_answered, votes.seated)
+        least = rules.least_answered(verdict.policy.min_answered, votes.seated)
         absent = f"{votes.returned} of {votes.seated} jurors answered, and the panel needs {least}"
     elif open_[0]:
         absent = sentence(votes.seated, int(silent[0]), int(unasked[0]))
     codes = {"quorum_strict": panels.quorum_strictly, "quorum_answered": panels.quorum_answered}
     failed = any(one.status.failed for one in verdict.ballots)
     for name in {*Decisions.__struct_fields__} - codes.keys():
-        other = stand_in(verdict.policy, Strategy(name)) if failed else None
+        other = rules.stand_in(verdict.policy, Strategy(name)) if failed else None
         codes[name] = panels.by(other or Strategy(name))
     label_vote = None
     if found.counts[0]:
-        rules = found.sheet.facts[0].rules
-        how = rules.aggregate or rule.used or Strategy.EXTERNAL
-        label_vote = vote_record(verdict.ballots, found.sheet.labels, found.words, how, rules)
+        counting = found.sheet.facts[0].rules
+        how = counting.aggregate or rule.used or Strategy.EXTERNAL
+        label_vote = vote_record(verdict.ballots, found.sheet.labels, found.words, how, counting)
         label_vote = replace(label_vote, decision=DECISION_OF[found.cautioned[0]])
     weighs = rule.used in {Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE}
     fraction = verdict.trim.fraction_under(verdict.policy)
@@ -155,7 +145,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     return replace(assessment, notes=notes)
 
 
-def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
+def _seats(verdict: Verdict, found: Verdicts, cut: rules.Trim) -> tuple[Seat, ...]:
     low, high = (end[:, 0].tolist() for end in found.out)
     spared = bool(found.spared[0])
     tied = () if spared or found.sheet.claims.named[0] else cut.tied
@@ -183,15 +173,16 @@ def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
     """Return the agreement and the band shown together, from columns of length one."""
     value, band, reported = found.shown
     source = AgreementSource.REPORTED if reported[0] else AgreementSource.OURS
-    stated = verdict.agreement.metric if verdict.agreement else None
-    return AgreementPair(only(value), BAND_OF[band[0]], source, stated if reported[0] else R_WG)
+    metric = verdict.agreement.metric if verdict.agreement else None
+    shown = metric if reported[0] else rules.R_WG
+    return AgreementPair(only(value), BAND_OF[band[0]], source, shown)
 
 
-def spread_in(found: Verdicts) -> Spread:
+def spread_in(found: Verdicts) -> rules.Spread:
     """Return our agreement of a verdict, from columns of length one."""
     n = int(found.panels.scores.count[0])
     if found.stopped[0]:
-        return spread_of(None, n, STOPPED_EARLY)
+        return spread_of(None, n, rules.STOPPED_EARLY)
     answered = int(found.panels.cast.answered[0])
     by_votes = answered if n < 2 <= answered else n
     return spread_of(only(found.agreement), int(found.said.sum()) or by_votes)
@@ -248,10 +239,10 @@ def _notes(
     ]
     more = [f"and {len(suspicious) - 3} more"] if len(suspicious) > 3 else []
     sides: dict[Decision, list[str]] = {}
-    for strategy in COMPARED:
+    for strategy in rules.COMPARED:
         decision: Decision | None = getattr(found.decisions, strategy)
         if decision is not None:
-            sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
+            sides.setdefault(decision, []).append(rules.STRATEGIES[strategy].title)
     if found.of_votes and found.decision:
         sides.setdefault(found.decision, []).insert(0, "quorum of the votes given")
     turning = ", ".join(found.seats[seat].ballot.id for seat in found.pivotal)
@@ -274,7 +265,7 @@ def _notes(
         if verdict.trim.low is not None or found.rule.used is not None
         else f"a trimmed mean would have left out a dissent: {trimmed} (the report states no trim)",
         Flag.REGIME_SENSITIVE: "; ".join(
-            f"{', '.join(rules)}: {decision}" for decision, rules in sides.items()
+            f"{', '.join(titles)}: {decision}" for decision, titles in sides.items()
         ),
         Flag.MISMATCH: "; ".join(found.mismatches),
         Flag.DEGRADED: _degraded(verdict, found.rule.used)[1],

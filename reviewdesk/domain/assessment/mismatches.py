@@ -10,18 +10,9 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.result import Breach, Mismatch
-from reviewdesk.domain.jury import family
+from reviewdesk.domain.jury import family, rules
 from reviewdesk.domain.jury.label_rules import count_labels, label_vote
 from reviewdesk.domain.jury.panels import FAIL, INCONCLUSIVE, PASS
-from reviewdesk.domain.jury.rules import (
-    ALPHA,
-    R_WG,
-    SIDES,
-    STRATEGIES,
-    Votes,
-    quorum_met,
-    trim_count,
-)
 from reviewdesk.domain.jury.scores import BAND_OF, LOW
 from reviewdesk.domain.jury.sheet import model_trim
 from reviewdesk.domain.jury.stopping import can_turn
@@ -77,7 +68,7 @@ class AuditedVerdict:
         return self._read()
 
     @cached_property
-    def votes(self) -> Votes:
+    def votes(self) -> rules.Votes:
         return self.found.panels.votes(self.at)
 
     @cached_property
@@ -136,17 +127,17 @@ class AuditedVerdict:
             if self.facts.rules.labels:
                 return self._declared_label()
         # The rule as set and as used, and the median that an irreversible case may use.
-        rules = [STRATEGY_OF[found.sheet.columns.strategy[self.at]], self.used]
+        ways = [STRATEGY_OF[found.sheet.columns.strategy[self.at]], self.used]
         if self.facts.regime == Regime.IRREVERSIBLE:
-            rules.append(Strategy.MEDIAN)
-        own = [self.of(found.panels.by(rule)) for rule in rules]
+            ways.append(Strategy.MEDIAN)
+        own = [self.of(found.panels.by(way)) for way in ways]
         if strategy is Strategy.TRIMMED_MEAN and self.policy.threshold is not None:
             kept = [self.scores[n : len(self.scores) - n] for n in self._trim_counts()]
             line = self.policy.threshold - SLACK
             means = [math.fsum(part) / len(part) for part in kept if part]
             own += [Decision.PASS if mean >= line else Decision.FAIL for mean in means]
         if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY}:
-            own += [STRATEGIES[strategy].published(self.votes.of_answered, self.policy)]
+            own += [rules.STRATEGIES[strategy].published(self.votes.of_answered, self.policy)]
             # Jurors with the most frequent labels may be outnumbered by other votes.
             if strategy is not Strategy.UNANIMOUS or len(self.labels) < 2:
                 most = max(self.labels.values(), default=0)
@@ -177,7 +168,7 @@ class AuditedVerdict:
             return False
         votes = self.votes
         label = self.model.label
-        undecided = bool(label) and label_decision(label) not in SIDES
+        undecided = bool(label) and label_decision(label) not in rules.SIDES
         if self.facts.regime == Regime.DISPUTE or len(self.labels) > 1 or undecided:
             return True
         if self.strategy is Strategy.UNANIMOUS:
@@ -186,7 +177,7 @@ class AuditedVerdict:
         if self.strategy not in {None, Strategy.QUORUM} or quorum is None or not votes.known:
             return False
         most = max(votes.passes, votes.fails)
-        reached = all(quorum_met(most, n, quorum) for n in (votes.seated, votes.answered))
+        reached = all(rules.quorum_met(most, n, quorum) for n in (votes.seated, votes.answered))
         return not reached or votes.passes == votes.fails
 
     def label(self) -> str:
@@ -224,7 +215,7 @@ class AuditedVerdict:
         other = self.stated in {Decision.INCONCLUSIVE, Decision.ERROR}
         if other or model.escalation_reasons or self.facts.regime == Regime.DISPUTE:
             return None
-        if words.startswith(ALPHA):
+        if words.startswith(rules.ALPHA):
             return f"escalation: reported, but {words} is {own}"
         # A vote that depends on an unknown threshold may have split the panel too.
         waiting = any(one.undetermined for one in self.verdict.ballots)
@@ -259,7 +250,8 @@ class AuditedVerdict:
         trim = self.stated_trim
         if self._fraction is not None:
             roundings = tuple(Rounding) if trim.rounding is None else (trim.rounding,)
-            return list(dict.fromkeys(trim_count(n, self._fraction, one) for one in roundings))
+            counts = [rules.trim_count(n, self._fraction, one) for one in roundings]
+            return list(dict.fromkeys(counts))
         return list(range((max(n, 1) - 1) // 2 + 1)) if trim.low is None else [len(trim.low)]
 
     def trim(self) -> str | None:
@@ -390,8 +382,8 @@ def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
     label &= sheet.of_policy(["strategy" not in one for one in mine]) & found.counts
     # Band and escalation beside the stated agreement, and beside what the ballots give.
     own = found.claimed
-    known = np.isin(claims.metric, (R_WG, ALPHA)) & (own != NOTHING)
-    given = np.where(claims.metric == R_WG, found.null_bands, NOTHING)
+    known = np.isin(claims.metric, (rules.R_WG, rules.ALPHA)) & (own != NOTHING)
+    given = np.where(claims.metric == rules.R_WG, found.null_bands, NOTHING)
     banded = known & (claims.band != NOTHING)
     off = banded & (claims.band != own)
     unlike = banded & ~off & (given != NOTHING).any(axis=0) & ~(given == own).any(axis=0)

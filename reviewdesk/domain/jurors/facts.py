@@ -181,33 +181,21 @@ def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
     return made
 
 
-class JurorCounts(Struct, frozen=True):
+class JurorCounts(Cells, frozen=True, kw_only=True):
     """One juror's votes against the labels; a lone dissent is the only one, or a trimmed one."""
 
     name: str
     seat: int
-    tp: int
-    fn: int
-    tn: int
-    fp: int
-    abstained: int
-    failed: int
-    trimmed: int
-    dissents: int
-    dissents_right: int
+    abstained: int = 0
+    failed: int = 0
+    trimmed: int = 0
+    dissents: int = 0
+    dissents_right: int = 0
     lone_dissents: int = 0
     lone_right: int = 0
 
     @property
-    def votes(self) -> int:
-        return self.right + self.wrong
-
-    @property
-    def right(self) -> int:
-        return self.tp + self.tn
-
-    @property
-    def wrong(self) -> int:
+    def wrong(self) -> float:
         return self.fn + self.fp
 
 
@@ -219,7 +207,7 @@ def trim_named(body: CanonicalVerdict) -> set[int] | None:
     return None if stated.low is None else seats
 
 
-def share_of(k: int, n: int) -> Estimate:
+def share_of(k: float, n: float) -> Estimate:
     return Estimate(k / n if n else None, *wilson(k, n))
 
 
@@ -298,7 +286,7 @@ class JurorFacts(Struct, frozen=True):
         """The rates of the labels alone, unweighted, as a blind session may show them."""
         one = self.counts
         return {
-            "accuracy": share_of(one.right, one.votes),
+            "accuracy": share_of(one.right, one.n),
             "sensitivity": share_of(one.tp, one.tp + one.fn),
             "specificity": share_of(one.tn, one.tn + one.fp),
             "dissent": share_of(one.lone_right, one.lone_dissents),
@@ -306,8 +294,7 @@ class JurorFacts(Struct, frozen=True):
 
     @property
     def labelled_kappa(self) -> float | None:
-        one = self.counts
-        return Cells(one.tp, one.fn, one.tn, one.fp).kappa if one.votes >= ENOUGH else None
+        return self.counts.kappa if self.counts.n >= ENOUGH else None
 
     @property
     def quoted(self) -> dict[str, Estimate]:
@@ -332,7 +319,7 @@ class JurorFacts(Struct, frozen=True):
     def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
         """The observed rate corrected for the juror's errors, and the correction's status."""
         observed = self.observed.estimate
-        if observed is None or not self.counts.votes:
+        if observed is None or not self.counts.n:
             return None, None
         names = ("sensitivity", "specificity")
         return rogan_gladen(observed, *(self.rate(name).estimate or 0.0 for name in names))

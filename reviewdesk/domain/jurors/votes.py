@@ -317,17 +317,15 @@ def juror_counts(
         "lone_dissents": alone,
         "lone_right": alone & right,
     }
-    jurors = len(found.names)
-    counts = {
-        fact: np.bincount(found.juror[where], minlength=jurors) for fact, where in marks.items()
-    }
-    seats: dict[int, int] = {}
-    for seat, sitting in enumerate(found.juror):
-        for juror in np.unique(sitting[sitting >= 0]).tolist():
-            seats.setdefault(juror, seat)
+    first = np.full(len(found.names), len(seated))
+    np.minimum.at(first, found.juror[seated], np.nonzero(seated)[0])
+    counts = [np.bincount(found.juror[where], minlength=len(first)) for where in marks.values()]
     made = [
-        JurorCounts(found.names[j], seat, **{fact: int(n[j]) for fact, n in counts.items()})
-        for j, seat in seats.items()
+        JurorCounts(name=name, seat=seat, **dict(zip(marks, figures, strict=True)))
+        for name, seat, *figures in zip(
+            found.names, first.tolist(), *(one.tolist() for one in counts), strict=True
+        )
+        if seat < len(seated)
     ]
     return tuple(sorted(made, key=lambda one: (one.seat, one.name)))
 

@@ -8,13 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.label_rules import (
-    DISAGREE,
-    LabelBallots,
-    LabelCount,
-    count_labels,
-    firsts,
-)
+from reviewdesk.domain.jury import label_rules
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
 from reviewdesk.domain.jury.rules import ByVotes, Reads, Votes, quorum_decision, quorum_met_strictly
 from reviewdesk.domain.jury.scores import Scores
@@ -347,11 +341,11 @@ class Answers:
     def kinds(self) -> Ints:
         if not self.says.any():
             return np.zeros(len(self.sheet), np.int64)
-        return counted(firsts(np.where(self.said, self.sheet.labels.code, NOTHING)))
+        return counted(label_rules.firsts(np.where(self.said, self.sheet.labels.code, NOTHING)))
 
     def recounted(
-        self, strategy: Strategy | None, labels: LabelBallots
-    ) -> tuple[Bools, LabelCount]:
+        self, strategy: Strategy | None, labels: label_rules.LabelBallots
+    ) -> tuple[Bools, label_rules.LabelCount]:
         """Return for which verdicts, all of one policy, a strategy counts labels, and the counts.
 
         Labels that the panel declares decide under every rule that can count them. Else majorities
@@ -360,7 +354,8 @@ class Answers:
         """
         fact = self.sheet.facts[self.sheet.place[0]]
         rules = fact.rules
-        found = count_labels(labels, rules.aggregate or strategy or Strategy.MAJORITY, rules)
+        how = rules.aggregate or strategy or Strategy.MAJORITY
+        found = label_rules.count_labels(labels, how, rules)
         n = len(self.sheet)
         if rules.aggregate is not None or (fact.declares and strategy in LABEL_RULES):
             return np.ones(n, np.bool_), found
@@ -373,7 +368,7 @@ class Answers:
             columns = self.sheet.columns
             stated = self.sheet.claims.label
             cast = (~np.isnan(columns.scores) | (columns.votes != NOTHING)).any(axis=0)
-            beside = [labels.words.code(word) for word in (rules.fallback, DISAGREE)]
+            beside = [labels.words.code(word) for word in (rules.fallback, label_rules.DISAGREE)]
             within = np.isin(stated, beside) | (there & (labels.code == stated)).any(axis=0)
             counts = counts & (~cast | within)
         return np.where(there.any(axis=0), counts, silent), found

@@ -13,17 +13,8 @@ import numpy.typing as npt
 
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import TRUTH, TRUTHS
+from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import ORDERS, Filter, Nested, Part, Term, parse_order
-from reviewdesk.domain.query.words import (
-    CODES,
-    HALVES,
-    NOT_TOLD,
-    NUMBERS,
-    PLACES,
-    TYPES,
-    UNANIMOUS,
-    WRONG,
-)
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import SLACK
 
@@ -35,13 +26,13 @@ Find = Callable[[Term], Iterable[int]]
 
 _WARNINGS = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
 _ANY = Flag.BIAS_WARNING | Flag.SAME_FAMILY
-_SORTED = NUMBERS.keys() & ORDERS
+_SORTED = words.NUMBERS.keys() & ORDERS
 """The orders by a number; ties follow the draw."""
 
 
 _FIXED = frozenset({"text", "juror", "failed", "abstained", "run", "flip"})
 """Terms that match the same verdicts for as long as the same runs are loaded."""
-_TRUTHS = np.array([CODES["truth"].index(one) if one else -1 for one in TRUTHS], np.int8)
+_TRUTHS = np.array([words.CODES["truth"].index(one) if one else -1 for one in TRUTHS], np.int8)
 """The code of a truth by its bits in the byte of a label."""
 
 
@@ -60,7 +51,7 @@ class RunColumns:
 
     def add(self, name: str, values: "array[Any]") -> None:
         column = np.frombuffer(values, dtype=values.typecode)
-        if name in NUMBERS:
+        if name in words.NUMBERS:
             column[np.isinf(column)] = np.nan
         self.columns[name] = column
 
@@ -72,7 +63,7 @@ class RunColumns:
         """Store the truths from the bytes of all labels; those of ``not_told`` keys are hidden."""
         held = np.frombuffer(marks, np.uint8)
         truth = _TRUTHS[held & TRUTH]
-        truth[self.mask(not_told)] = CODES["truth"].index(NOT_TOLD)
+        truth[self.mask(not_told)] = words.CODES["truth"].index(words.NOT_TOLD)
         self.columns["truth"] = truth
 
     def mask(self, keys: Iterable[int]) -> Mask:
@@ -108,15 +99,16 @@ class RunColumns:
 def columns_of(kept: Filter, order: str) -> frozenset[str]:
     """Return the names of the columns that a filter and an order need."""
     name, _ = parse_order(order)
-    needed = {name} & PLACES or {"draw"}
+    needed = {name} & words.PLACES or {"draw"}
     needed |= {name} & _SORTED
     for term in kept.terms():
         if term.kind == "flag" or term.name == "warn":
             needed.add("flags")
-        elif term.name in WRONG:
+        elif term.name in words.WRONG:
             needed |= {"decision", "truth"}
         else:
-            needed |= {"truth" if term.name == "label" else term.name} & TYPES.keys() - PLACES
+            column = "truth" if term.name == "label" else term.name
+            needed |= {column} & words.TYPES.keys() - words.PLACES
     return frozenset(needed - {"draw"} if name == "file" else needed)
 
 
@@ -124,7 +116,7 @@ def ordered(held: RunColumns, mask: Mask | None, order: str) -> Rows:
     name, descending = parse_order(order)
     rows: Rows = np.arange(held.size, dtype=np.int32)
     if name != "file":
-        rows = held.columns[name if name in PLACES else "draw"]
+        rows = held.columns[name if name in words.PLACES else "draw"]
     rows = rows if mask is None else rows[mask[rows]]
     rows = rows[::-1] if descending else rows
     if name in _SORTED:
@@ -147,7 +139,7 @@ def _part(held: RunColumns, part: Part, find: Find) -> Mask:
         found = np.ones(held.size, np.bool_) if mask is None else mask
         return ~found if part.negated else found
     name = part.name if part.kind in {"choice", "state", "panel"} else part.kind
-    if name in _CONDITIONS and not (name == "label" and part.value in HALVES):
+    if name in _CONDITIONS and not (name == "label" and part.value in words.HALVES):
         found = _CONDITIONS[name](held.columns, part)
     elif part.name == "untagged":
         found = ~held.matching(dataclasses.replace(part, name="tagged"), find)
@@ -166,7 +158,7 @@ _COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
 
 
 def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
-    return np.asarray(columns[name] == (-1 if word == "none" else CODES[name].index(word)))
+    return np.asarray(columns[name] == (-1 if word == "none" else words.CODES[name].index(word)))
 
 
 def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:
@@ -185,8 +177,8 @@ _CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Mask]] = {
     "warn": lambda columns, term: columns["flags"] & int(_WARNINGS.get(term.value, _ANY)) != 0,
     "label": lambda columns, term: _is(columns, "truth", term.value),
     **dict.fromkeys(("decision", "band"), lambda cols, term: _is(cols, term.name, term.value)),
-    **dict.fromkeys(WRONG, _wrong),
-    **dict.fromkeys(UNANIMOUS, lambda columns, term: columns[term.name] != 0),
+    **dict.fromkeys(words.WRONG, _wrong),
+    **dict.fromkeys(words.UNANIMOUS, lambda columns, term: columns[term.name] != 0),
 }
 """The conditions that columns can decide, by the name of the term; all others need the desk."""
 

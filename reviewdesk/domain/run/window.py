@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, to_builtins
 
+from reviewdesk.domain import verdict
 from reviewdesk.domain.assessment.mismatches import breaches
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.jury.injection import suspects
@@ -24,16 +25,6 @@ from reviewdesk.domain.report_model import Written
 from reviewdesk.domain.run.packing import COLUMNS, DECISION_OF, NOTHING, STRATEGIES, Names
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, counted
 from reviewdesk.domain.values import AgreementSource, Strategy
-from reviewdesk.domain.verdict import (
-    Policy,
-    canonical_texts,
-    content_digest,
-    drawn_name,
-    generator_of,
-    item_digest,
-    stored_body,
-    verdict_reader,
-)
 
 DERIVED_ESCALATION = 1 << 30
 """A temporary bit: a recomputed escalation, which counts if the report states no escalation."""
@@ -123,7 +114,7 @@ class RunTally(Counts):
         self.preliminary.extend(flags.tolist())
         self.sides.extend(_STRATA[made, reviewed.astype(np.int8)].tolist())
         for one, digest in zip(verdicts, digests, strict=True):
-            self.contents.update(canonical_texts(one.id, digest.hex()))
+            self.contents.update(verdict.canonical_texts(one.id, digest.hex()))
 
     def final_flags(self) -> npt.NDArray[np.int32]:
         return final_flags(self.preliminary, stated=self.stated_escalation)
@@ -173,7 +164,7 @@ class VerdictWindow(Struct, frozen=True):
         ids: list[str | None] = [None] * len(self.contents)
         for at in self.outputless:
             ids[at] = self.columns["id"][at]
-        return list(map(drawn_name, self.contents, ids))
+        return list(map(verdict.drawn_name, self.contents, ids))
 
 
 class WindowReader:
@@ -182,11 +173,11 @@ class WindowReader:
     def __init__(
         self, header: Mapping[str, Any], options: Mapping[str, Any], run_hash: str
     ) -> None:
-        self._read = verdict_reader(header, options)
+        self._read = verdict.verdict_reader(header, options)
         self._run_hash = run_hash
-        self._generator = generator_of(header)
+        self._generator = verdict.generator_of(header)
         self._policies = Policies(
-            Policy.from_body(header.get("defaults")), Policy.from_body(options)
+            verdict.Policy.from_body(header.get("defaults")), verdict.Policy.from_body(options)
         )
         self.known = Names()
         """The jurors and the quorums so far."""
@@ -211,18 +202,18 @@ class WindowReader:
 
     def _window(self, written: list[Written]) -> VerdictWindow:
         first = self.tally.verdicts
-        verdicts = [verdict for verdict, _ in written]
+        verdicts = [one for one, _ in written]
         texts = [text for _, text in written]
         facts, place = self._policies.of(verdicts)
         seats = [self.known.seats([juror.id for juror in one.jurors]) for one in verdicts]
         found = Verdicts(read_sheet(verdicts, facts, place, self._generator, seats))
-        digests = [content_digest(one) for one in verdicts]
-        marks = breaches(found, lambda at: self._read(stored_body(texts[at])))
+        digests = [verdict.content_digest(one) for one in verdicts]
+        marks = breaches(found, lambda at: self._read(verdict.stored_body(texts[at])))
         derived, flags, reviewed = _settled(found, marks)
         packed = packed_columns(found, self.known)
         self.tally.add(found, flags, reviewed, digests)
         items = [
-            item_digest(one, digest, self._run_hash)
+            verdict.item_digest(one, digest, self._run_hash)
             for one, digest in zip(verdicts, digests, strict=True)
         ]
         return VerdictWindow(

@@ -216,7 +216,7 @@ _CONTEST = (
 _ALIKE = "n alike share expected"
 _RATES = " ".join(_rate(name) for name in _THREE)
 _JUROR = (
-    f"n=counts.votes {_rate('sensitivity', 'quoted.sensitivity')} "
+    f"n=counts.n {_rate('sensitivity', 'quoted.sensitivity')} "
     f"{_rate('specificity', 'quoted.specificity')} false_passes=counts.fp "
     "false_fails=counts.fn observed_rate=observed.estimate observed_votes=seats.votes"
 )
@@ -236,7 +236,7 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
     return {
         "id": one.name,
         "model": page.models.get(one.name),
-        **shape(one.counts, "votes right wrong"),
+        **shape(one.counts, "votes=n right wrong"),
         "design": one.drawn.design,
         "target": Target.RUN,
         **shape(one, _rate("accuracy", "quoted.accuracy")),

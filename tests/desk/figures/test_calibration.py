@@ -155,7 +155,7 @@ def test_a_page_is_read_in_one_state_of_the_desk(tmp_path: Path) -> None:
     desk.conn.set_trace_callback(None)
     assert wrote
     assert page.jurors is not None
-    assert page.calibration.labelled.n == page.jurors[0].votes == 1
+    assert page.calibration.labelled.n == page.jurors[0].n == 1
     assert not desk.conn.in_transaction
     assert calibration_page(desk, run).calibration.labelled.n == 2
 

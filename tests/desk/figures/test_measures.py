@@ -200,7 +200,7 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
 def test_a_run_without_labels_has_its_jurors(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("a", 0.9, 0.5))
     page = jurors_page(desk, run)
-    assert [(one.name, one.counts.votes) for one in page.jurors] == [("j1", 0), ("j2", 0)]
+    assert [(one.name, one.counts.n) for one in page.jurors] == [("j1", 0), ("j2", 0)]
 
 
 def test_a_run_without_jurors_has_a_page(tmp_path: Path) -> None:

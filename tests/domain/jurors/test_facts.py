@@ -44,9 +44,7 @@ def drawn_of(found: list[Voted]) -> JurorRates:
 
 
 def counts(tp: int = 0, fn: int = 0, tn: int = 0, fp: int = 0, **more: int) -> JurorCounts:
-    return JurorCounts(
-        "j", 0, tp, fn, tn, fp, 0, 0, 0, **{"dissents": 0, "dissents_right": 0, **more}
-    )
+    return JurorCounts(tp, fn, tn, fp, name="j", seat=0, **more)
 
 
 NOTHING = drawn_of([])
@@ -214,9 +212,9 @@ def test_votes_against_the_label_and_dissents_that_are_right() -> None:
     found = counted((first, PASS, True), (second, FAIL, False), (third, PASS, False))
     a, b = found["a"], found["b"]
     assert (a.tp, a.fn, a.tn, a.fp) == (1, 0, 1, 1)
-    assert (a.votes, a.right, a.wrong) == (3, 2, 1)
+    assert (a.n, a.right) == (3, 2)
     assert (b.tp, b.fn, b.tn, b.fp) == (0, 1, 1, 0)
-    assert (b.votes, b.right, b.wrong, b.failed, b.abstained) == (2, 1, 1, 1, 0)
+    assert (b.n, b.right, b.failed, b.abstained) == (2, 1, 1, 0)
     # c votes against a pass twice; the second time the label is on its side.
     said = body(juror("a", 0.9), juror("c", 0.1))
     found = counted((said, PASS, True), (said, PASS, False))
@@ -243,7 +241,7 @@ def test_a_juror_keeps_its_name_wherever_it_sits() -> None:
     second = body(juror("b", 0.9), juror("a", 0.9), juror("c", 0.9))
     found = counted((first, PASS, True), (second, PASS, True))
     # Both a and b sat first at some time; the name decides.
-    assert [(one.name, one.seat, one.votes) for one in found.values()] == [
+    assert [(one.name, one.seat, one.n) for one in found.values()] == [
         ("a", 0, 2),
         ("b", 0, 2),
         ("c", 2, 1),
@@ -265,7 +263,7 @@ def test_the_counts_are_what_the_item_shows(said: Any, deserved: bool) -> None:
         ballot = seat.ballot
         voted = ballot.vote is not None
         right = voted and ballot.vote is deserved
-        assert (one.votes, one.right, one.wrong) == (voted, right, voted and not right)
+        assert (one.n, one.right) == (voted, right)
         assert one.tp + one.fp == (ballot.vote is True)
         assert (one.dissents, one.dissents_right) == (seat.dissent, seat.dissent and right)
         assert one.trimmed == seat.trimmed
