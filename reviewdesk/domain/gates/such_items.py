@@ -1,5 +1,6 @@
 """The figures of a judge that gates check, each with its interval for such items."""
 
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from math import nan
 
@@ -7,17 +8,16 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.label_columns import FAIL, PASS, LabelColumns
-from reviewdesk.domain.labels.sampling import COPY, NOT_STATED, STRATA, TRUTHS, Decided, RunFigures
-from reviewdesk.domain.labels.summary import LabelledRows, either_answer, weigh
+from reviewdesk.domain.labels.sampling import NOT_STATED, STRATA, Decided, LabelledRow, RunFigures
+from reviewdesk.domain.labels.summary import LabelledRows, either_answer, make_rows
 from reviewdesk.domain.records import Metrics, Truth
-from reviewdesk.domain.stats.calibration import Rows, numbered
+from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Part, Target, widest
 from reviewdesk.domain.stats.kappa import kappa_interval
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.reliability import share_ends
-from reviewdesk.domain.verdict import SLACK
+from reviewdesk.domain.verdict import SLACK, Decision
 
 UNDECIDED = "not every row says what the judge decided"
 NO_KAPPA = "chance alone would agree on every row"
@@ -48,8 +48,7 @@ def as_run(
     """
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
-    n = len(strata)
-    contents = np.arange(n) if rows.content is None else rows.content
+    contents = np.arange(len(strata)) if rows.content is None else rows.content
     stratum = np.array([STRATA.index(name) for name in strata], np.int64)
     sizes = {}
     decided = {}
@@ -66,36 +65,27 @@ def as_run(
             passes, fails = stated[h]
         decided[h] = passes, fails
     more = [one for one in unanswered if one.stratum in strata]
-    stratum = np.append(stratum, [STRATA.index(one.stratum) for one in more]).astype(np.int64)
-    passed = np.append(rows.passed, [one.passed for one in more]).astype(np.bool_)
-    items: list[Hashable] = [*contents.tolist(), *(one.item for one in more)]
-    content = numbered(items)
-    cases = [*(tests or [""] * n), *(one.test for one in more)]
-    number = np.arange(len(items)) if content is None else content
-    rank = np.zeros(len(items), np.int64)
-    for h in sizes:
-        mine = stratum == h
-        rank[mine] = np.unique(number[mine], return_inverse=True)[1]
-    none = np.full(len(items), np.nan)
-    columns = LabelColumns(
-        key=np.arange(len(items)),
-        mark=np.full(len(items), TRUTHS.index(Truth.UNSURE) | COPY * (content is not None)),
-        decision=np.where(passed, PASS, FAIL),
-        score=none,
-        stated_score=none,
-        confidence=np.append(rows.confidence, [one.confidence for one in more]),
-        passes=np.zeros(len(items)),
-        answered=np.zeros(len(items)),
-        stratum=stratum,
-        rank=rank,
-        content=content,
-        test=numbered([test or item for test, item in zip(cases, items, strict=True)]),
-    )
-    good = passed == np.append(rows.correct, passed[n:])
-    columns = columns.with_truths(columns.key < n, good)
+    own = zip(
+        strata, contents.tolist(), rows.confidence.tolist(), rows.passed.tolist(),
+        np.where(rows.passed == rows.correct, Truth.PASS, Truth.FAIL), tests or [""] * len(strata),
+        strict=True,
+    )  # fmt: skip
+    others = [
+        (one.stratum, one.item, one.confidence, one.passed, Truth.UNSURE, one.test) for one in more
+    ]
+    ranks = defaultdict[str, dict[Hashable, int]](dict)
+    labelled = []
+    for key, (name, item, sure, passes, truth, test) in enumerate([*own, *others]):
+        made = Decision.PASS if passes else Decision.FAIL
+        rank = ranks[name].setdefault(item, len(ranks[name]))
+        place = STRATA.index(name), rank, Truth(truth)
+        row = LabelledRow(
+            key, "", repr(item).encode(), made, None, None, sure, 0, 0, *place, test=test
+        )
+        labelled.append(row)
     figures = RunFigures(0, 0, "reported", scores_stated=False, sizes=sizes, decided=decided)
     given = None if rows.content is None else [*rows.weight.tolist(), *(nan for _ in more)]
-    return weigh(columns, figures, "reported", given)
+    return make_rows(labelled, figures, "reported", given)
 
 
 def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
