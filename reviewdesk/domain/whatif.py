@@ -23,9 +23,10 @@ from reviewdesk.domain.jury.scores import OUTLIERS
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.labels.summary import LabelledRows
 from reviewdesk.domain.records import Design, Metrics, Truth
-from reviewdesk.domain.run.columns import Bools, Columns, Small
+from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import DECISION_OF, ROUNDINGS, STRATEGIES, seat_names
 from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.dense import Bools, Small
 from reviewdesk.domain.verdict import SLACK, Decision, Rounding, Strategy, Verdict
 
 RULES = (

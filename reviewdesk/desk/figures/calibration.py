@@ -38,7 +38,8 @@ from reviewdesk.store.verdicts import by_key, first_key
 
 if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
-    from reviewdesk.domain.run.columns import Bools, Columns
+    from reviewdesk.domain.run.columns import Columns
+    from reviewdesk.domain.stats.dense import Bools
 
 
 def panels(desk: Desk, run: Run) -> Columns:

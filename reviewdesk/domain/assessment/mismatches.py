@@ -17,10 +17,10 @@ from reviewdesk.domain.jury.scores import BAND_OF, LOW
 from reviewdesk.domain.jury.sheet import model_trim
 from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.verdicts import Verdicts
-from reviewdesk.domain.run.columns import Bools, Ints, rows_of
+from reviewdesk.domain.run.columns import rows_of
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.dense import cases
+from reviewdesk.domain.stats.dense import Bools, Ints, cases
 from reviewdesk.domain.values import LABEL_RULES, Band, Decision, Regime, Rounding, label_decision
 from reviewdesk.domain.verdict import (
     SLACK,

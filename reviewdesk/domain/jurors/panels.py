@@ -13,9 +13,10 @@ from reviewdesk.domain.jurors.votes import Labels, compare, panel_votes, voted, 
 from reviewdesk.domain.jury.panels import Panels, without
 from reviewdesk.domain.query.filter import condition
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.run.columns import Columns, Floats, Small
+from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import NOTHING
 from reviewdesk.domain.stats.calibration_page import DrillDown
+from reviewdesk.domain.stats.dense import Floats, Small
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import sign_test, stratified_rates
 from reviewdesk.domain.verdict import Decision, Strategy

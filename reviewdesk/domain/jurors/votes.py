@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -29,11 +27,11 @@ from reviewdesk.domain.labels.label_columns import LabelColumns
 from reviewdesk.domain.labels.question import PANEL, QuestionItems
 from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, UNSEEN, LabelledRow
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
+from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
 from reviewdesk.domain.stats.calibration import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
-from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.stats.dense import Bools, Column, Ints, Small, cases, counted
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.rates import Voted, stratified_rates
 from reviewdesk.domain.values import Strategy
@@ -78,7 +76,7 @@ def votes_of(found: Columns) -> dict[str, Small]:
     return dict(zip(found.names, _by_juror(found, found.votes, NOTHING), strict=True))
 
 
-def _by_juror(found: Columns, values: npt.NDArray[Any], missing: float) -> npt.NDArray[Any]:
+def _by_juror(found: Columns, values: Column, missing: float) -> Column:
     """Return a column by seat ``[s, n]`` as one by juror ``[jurors, n]``."""
     made = np.full((len(found.names), len(found)), missing, values.dtype)
     for who, held in zip(found.juror, values, strict=True):

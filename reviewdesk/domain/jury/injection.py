@@ -11,7 +11,6 @@ from functools import cache
 from string import ascii_lowercase, ascii_uppercase
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.panel.case import outside_columns
@@ -370,7 +369,7 @@ def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
     return True
 
 
-def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
+def _slots(codes: Ints) -> Ints:
     """Return 16 bits of a hash of each code."""
     return (codes * np.uint32(2_654_435_761) >> np.uint32(16)).astype(np.intp)
 

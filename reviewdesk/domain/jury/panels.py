@@ -5,7 +5,6 @@ from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from reviewdesk.domain.jury import label_rules
@@ -13,9 +12,9 @@ from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
 from reviewdesk.domain.jury.rules import ByVotes, Reads, Votes, quorum_decision, quorum_met_strictly
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean, rows_of
+from reviewdesk.domain.run.columns import Columns, lean, rows_of
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, STRATEGY_OF, code_of
-from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.stats.dense import Bools, Column, Floats, Ints, Small, cases, counted
 from reviewdesk.domain.values import LABEL_RULES, Regime
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 
@@ -111,8 +110,8 @@ class Panels:
         return self._by_rule(self.valued_by, np.nan, np.float64)
 
     def _by_rule(
-        self, figure: Callable[[Strategy | None], npt.NDArray[Any]], empty: float, kind: Any
-    ) -> npt.NDArray[Any]:
+        self, figure: Callable[[Strategy | None], Column], empty: float, kind: Any
+    ) -> Column:
         found = np.full(len(self.columns), empty, kind)
         for (place,), rows in cases(self.used):
             made = figure(STRATEGY_OF[place])

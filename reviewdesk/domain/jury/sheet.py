@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import replace
 
@@ -16,7 +15,7 @@ from reviewdesk.domain.jury.label_rules import LabelBallots, Words
 from reviewdesk.domain.jury.rules import Rule, rule_for
 from reviewdesk.domain.jury.scores import BANDS
 from reviewdesk.domain.report_model import JurorModel, TrimModel, VerdictModel
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, by_seat, columns_of
+from reviewdesk.domain.run.columns import Columns, by_seat, columns_of
 from reviewdesk.domain.run.packing import (
     DECISIONS,
     FAILED,
@@ -26,6 +25,7 @@ from reviewdesk.domain.run.packing import (
     STATUS_CODES,
     STRATEGIES,
 )
+from reviewdesk.domain.stats.dense import Bools, Column, Floats, Ints
 from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Strategy
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
@@ -76,9 +76,7 @@ class Policies:
         self._filled = filled
         self._known: dict[tuple[Any, ...], PolicyFacts] = {}
 
-    def of(
-        self, verdicts: Sequence[VerdictModel]
-    ) -> tuple[list[PolicyFacts], npt.NDArray[np.int64]]:
+    def of(self, verdicts: Sequence[VerdictModel]) -> tuple[list[PolicyFacts], Ints]:
         """Return the policies of verdicts, and the place of each verdict's policy among them."""
         if len(self._known) > _MOST:
             self._known.clear()
@@ -115,7 +113,7 @@ class Claims(Struct, frozen=True):
     agreement: Bools
     """Whether an agreement is stated, even if its ``value`` is null."""
     value: Floats
-    metric: npt.NDArray[np.object_]
+    metric: Column
     band: Ints
     escalate: Ints
     """1, 0, or -1, as in ``same_family``."""
@@ -155,13 +153,13 @@ class Sheet(Struct, frozen=True):
     """The seats that answered with any text as their label."""
     shared: Ints
     """Whether a juror shares the generator's family, by the models: 1, 0, or -1 if unknown."""
-    flat: Mapping[str, npt.NDArray[Any]]
+    flat: Mapping[str, Column]
     """The columns of ``packing.PER_SEAT``."""
 
     def __len__(self) -> int:
         return len(self.place)
 
-    def of_policy(self, values: Sequence[Any], kind: Any = np.bool_) -> npt.NDArray[Any]:
+    def of_policy(self, values: Sequence[Any], kind: Any = np.bool_) -> Column:
         return np.array(values, kind)[self.place]
 
     @property
@@ -243,7 +241,7 @@ _VOTES = {True: 1, False: 0, None: NOTHING, UNSET: NOTHING}
 
 def _ballots(
     jurors: list[JurorModel], facts: Sequence[PolicyFacts], place: Ints, words: Words
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, Column]:
     scores = _floats([one.score for one in jurors])
     given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
     stated = np.array([one.pass_ is not UNSET for one in jurors], np.bool_)

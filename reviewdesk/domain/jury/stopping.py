@@ -14,9 +14,9 @@ from reviewdesk.domain.jury.panels import ERROR, FAIL, PASS, Answers, Panels
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
 from reviewdesk.domain.jury.rules import Reads, stand_in
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
-from reviewdesk.domain.run.columns import Bools, Columns, Ints
+from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, STRATEGY_OF
-from reviewdesk.domain.stats.dense import cases
+from reviewdesk.domain.stats.dense import Bools, Ints, cases
 from reviewdesk.domain.values import LABEL_RULES
 from reviewdesk.domain.verdict import Strategy, Verdict
 

@@ -22,9 +22,9 @@ from reviewdesk.domain.jury.scores import (
 )
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
 from reviewdesk.domain.jury.stopping import left_open
-from reviewdesk.domain.run.columns import Bools, Floats, Ints, rows_of
+from reviewdesk.domain.run.columns import rows_of
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, STRATEGY_OF
-from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints, cases, counted
 from reviewdesk.domain.values import LABEL_RULES
 from reviewdesk.domain.verdict import Strategy, Verdict
 

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,7 @@ from reviewdesk.domain.labels.sampling import AUDIT_SHARE, FIRST_REST, STRATA, a
 from reviewdesk.domain.run.columns import id_hashes
 from reviewdesk.domain.run.packing import NOTHING, Bar, Names
 from reviewdesk.domain.run.window import VerdictWindow
-
-Ints = npt.NDArray[np.int32]
+from reviewdesk.domain.stats.dense import Bools, Column, Ints, Small
 
 _SOME = 4096
 _KEY = 16
@@ -28,11 +27,11 @@ _KEY = 16
 class Draw(Struct, frozen=True):
     """The draw of a run, one entry per verdict in file order; ``copies`` share a drawn content."""
 
-    stratum: npt.NDArray[np.int8]
+    stratum: Small
     """The stratum of each verdict's content: that of its first flagged verdict, else its first."""
     rank: Ints
-    audit: npt.NDArray[np.bool_]
-    copies: npt.NDArray[np.bool_]
+    audit: Bools
+    copies: Bools
     order: Ints
     """Each verdict's position in the queue: flagged and audit interleaved, then the rest."""
     mixed: Ints
@@ -132,7 +131,7 @@ _CONTENT = np.dtype([("key", "u8", 2), ("part", "i4"), ("place", "i4"), ("side",
 
 def id_rows(part: int, ids: Sequence[str]) -> Iterator[tuple[int, bytes]]:
     """Yield the hashes of a part's ids by bucket, each with its part and its place there."""
-    rows: npt.NDArray[np.void] = np.empty(len(ids), _ID)
+    rows: Column = np.empty(len(ids), _ID)
     rows["first"], rows["second"] = id_hashes(ids)
     return _bucketed(part, rows, rows["first"].view(np.uint64) % np.uint64(BUCKETS))
 
@@ -141,7 +140,7 @@ def content_rows(
     part: int, names: Sequence[str], strata: bytes, seed: str
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the verdicts of a part by bucket: key in the draw, place and the verdict's stratum."""
-    rows: npt.NDArray[np.void] = np.empty(len(names), _CONTENT)
+    rows: Column = np.empty(len(names), _CONTENT)
     keys = np.frombuffer(_keys(names, len(names), seed), np.uint64).reshape(-1, 2)
     # Swapped in place, as a copy would double the memory.
     rows["key"] = keys.byteswap(inplace=True) if sys.byteorder == "little" else keys
@@ -149,9 +148,7 @@ def content_rows(
     return _bucketed(part, rows, rows["key"][:, 0] >> np.uint64(64 - 6))
 
 
-def _bucketed(
-    part: int, rows: npt.NDArray[np.void], bucket: npt.NDArray[np.uint64]
-) -> Iterator[tuple[int, bytes]]:
+def _bucketed(part: int, rows: Column, bucket: Ints) -> Iterator[tuple[int, bytes]]:
     rows["part"] = part
     rows["place"] = np.arange(len(rows))
     for number in np.unique(bucket).tolist():
@@ -169,7 +166,7 @@ def repeated(data: bytes) -> Iterator[tuple[int, int]]:
     yield from zip(rows["part"][found].tolist(), rows["place"][found].tolist(), strict=True)
 
 
-def _in_order(data: bytes) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8], npt.NDArray[Any]]:
+def _in_order(data: bytes) -> tuple[Column, Ints, Column]:
     """Return a bucket's verdicts in the order of the draw, its contents' strata, their contents."""
     rows = np.frombuffer(data, _CONTENT)
     rest = rows["side"] >= FIRST_REST

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import (
@@ -32,7 +31,7 @@ from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows, measure, numbered
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.dense import Bools, Floats, Ints
+from reviewdesk.domain.stats.dense import Bools, Column, Floats, Ints
 
 ESCALATED_ONLY = "describes escalated verdicts only"
 
@@ -77,7 +76,6 @@ class Weighing(Struct, frozen=True):
     gaps: tuple[DrawGap, ...]
 
 
-Column = npt.NDArray[Any]
 _DECISIONS = CODES["decision"]
 PASS = _DECISIONS.index("pass")
 FAIL = _DECISIONS.index("fail")

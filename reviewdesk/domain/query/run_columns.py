@@ -9,18 +9,15 @@ from operator import and_, or_
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import TRUTH, TRUTHS
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import ORDERS, Filter, Nested, Part, Term, parse_order
 from reviewdesk.domain.run.packing import COLUMNS
+from reviewdesk.domain.stats.dense import Bools, Column, Ints
 from reviewdesk.domain.verdict import SLACK
 
-Column = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int32]
 Find = Callable[[Term], Iterable[int]]
 """Returns the keys of a run that match a term, as columns cannot decide it."""
 
@@ -44,7 +41,7 @@ class RunColumns:
     first: int
     size: int
     columns: dict[str, Column] = field(default_factory=dict)
-    masks: dict[Term, npt.NDArray[np.uint8]] = field(default_factory=dict)
+    masks: dict[Term, Column] = field(default_factory=dict)
     """The newest masks of fixed terms, as bits."""
     memo: dict[str, Any] = field(default_factory=dict)
     """Data that the desk read from the run to find terms, and need not read again."""
@@ -66,14 +63,14 @@ class RunColumns:
         truth[self.mask(not_told)] = words.CODES["truth"].index(words.NOT_TOLD)
         self.columns["truth"] = truth
 
-    def mask(self, keys: Iterable[int]) -> Mask:
+    def mask(self, keys: Iterable[int]) -> Bools:
         """Return the mask of the verdicts with these keys; keys of other runs are ignored."""
         rows = np.fromiter(keys, dtype=np.int64) - self.first
         found = np.zeros(self.size, dtype=bool)
         found[rows[(rows >= 0) & (rows < self.size)]] = True
         return found
 
-    def matching(self, term: Term, find: Find) -> Mask:
+    def matching(self, term: Term, find: Find) -> Bools:
         """Return the mask of a term that columns cannot decide; keep it if it cannot change."""
         known = self.masks.pop(term, None)
         if known is not None:
@@ -86,7 +83,7 @@ class RunColumns:
                 self.masks.pop(oldest, None)
         return found
 
-    def keys(self, rows: Rows) -> "array[int]":
+    def keys(self, rows: Ints) -> "array[int]":
         made = array("q")
         made.frombytes((rows.astype(np.int64) + self.first).tobytes())
         return made
@@ -112,9 +109,9 @@ def columns_of(kept: Filter, order: str) -> frozenset[str]:
     return frozenset(needed - {"draw"} if name == "file" else needed)
 
 
-def ordered(held: RunColumns, mask: Mask | None, order: str) -> Rows:
+def ordered(held: RunColumns, mask: Bools | None, order: str) -> Ints:
     name, descending = parse_order(order)
-    rows: Rows = np.arange(held.size, dtype=np.int32)
+    rows: Ints = np.arange(held.size, dtype=np.int32)
     if name != "file":
         rows = held.columns[name if name in words.PLACES else "draw"]
     rows = rows if mask is None else rows[mask[rows]]
@@ -127,13 +124,13 @@ def ordered(held: RunColumns, mask: Mask | None, order: str) -> Rows:
     return rows
 
 
-def mask_of(held: RunColumns, kept: Filter, find: Find) -> Mask | None:
+def mask_of(held: RunColumns, kept: Filter, find: Find) -> Bools | None:
     """Return the mask of a filter; ``None`` if it is empty and so matches every verdict."""
     groups = [reduce(or_, (_part(held, part, find) for part in group)) for group in kept.groups]
     return reduce(and_, groups) if groups else None
 
 
-def _part(held: RunColumns, part: Part, find: Find) -> Mask:
+def _part(held: RunColumns, part: Part, find: Find) -> Bools:
     if isinstance(part, Nested):
         mask = mask_of(held, part.filter, find)
         found = np.ones(held.size, np.bool_) if mask is None else mask
@@ -148,7 +145,7 @@ def _part(held: RunColumns, part: Part, find: Find) -> Mask:
     return ~found if part.negated else found
 
 
-_COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
+_COMPARISONS: Mapping[str, Callable[[Column, float], Bools]] = {
     "<": lambda column, number: column < number - SLACK,
     "<=": lambda column, number: column <= number + SLACK,
     "=": lambda column, number: np.abs(column - number) <= SLACK,
@@ -157,11 +154,11 @@ _COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
 }
 
 
-def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
+def _is(columns: Mapping[str, Column], name: str, word: str) -> Bools:
     return np.asarray(columns[name] == (-1 if word == "none" else words.CODES[name].index(word)))
 
 
-def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:
+def _wrong(columns: Mapping[str, Column], term: Term) -> Bools:
     sides = (("pass", "fail"), ("fail", "pass"))
     marks = [
         _is(columns, "decision", made) & _is(columns, "truth", truth)
@@ -171,7 +168,7 @@ def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:
     return reduce(or_, marks)
 
 
-_CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Mask]] = {
+_CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Bools]] = {
     "flag": lambda columns, term: columns["flags"] & int(term.value) != 0,
     "number": lambda columns, term: _COMPARISONS[term.op](columns[term.name], float(term.value)),
     "warn": lambda columns, term: columns["flags"] & int(_WARNINGS.get(term.value, _ANY)) != 0,

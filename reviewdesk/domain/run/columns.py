@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,11 +18,10 @@ from reviewdesk.domain.run.packing import (
     UNKNOWN,
     PackedRun,
 )
-from reviewdesk.domain.stats.dense import Bools, Floats, Ints
+from reviewdesk.domain.stats.dense import Bools, Column, Floats, Ints, Small
 
 _MOST = 1 << 16
 """The number of ids that are kept as texts."""
-_Hashes = npt.NDArray[np.int64]
 
 
 class IdSet:
@@ -64,7 +62,7 @@ class IdSet:
             self._second = self._second[order]
 
 
-def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
+def id_hashes(names: Collection[str]) -> tuple[Ints, Ints]:
     """Return two hashes of each id, which are the same within one process only."""
     first = np.fromiter(map(hash, names), np.int64, len(names))
     return first, np.fromiter((hash(f"{name}\0") for name in names), np.int64, len(names))
@@ -90,14 +88,9 @@ def counted_keys(keys: "array[int]", items: "array[int]") -> tuple[int, dict[int
     return total, repeated, set(named[keys_of > 1].tolist())
 
 
-def _repeats(hashes: _Hashes) -> bool:
+def _repeats(hashes: Ints) -> bool:
     ordered = np.sort(hashes)
     return bool((ordered[1:] == ordered[:-1]).any())
-
-
-__all__ = ["Bools", "Floats", "Ints"]
-
-Small = npt.NDArray[np.int8]
 
 
 class Columns(Struct, frozen=True):
@@ -109,7 +102,7 @@ class Columns(Struct, frozen=True):
     the median replace any average.
     """
 
-    key: npt.NDArray[np.int64]
+    key: Ints
     scores: Floats
     votes: Small
     withheld: Bools
@@ -180,7 +173,7 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
 
 
 def columns_of(
-    flat: Mapping[str, npt.NDArray[Any]],
+    flat: Mapping[str, Column],
     keys: Sequence[int],
     bars: Sequence[Any],
     names: tuple[str, ...] = (),
@@ -222,7 +215,7 @@ def columns_of(
     )
 
 
-def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def lean(column: Column) -> Column:
     """Return a column that takes no memory if all verdicts have the same, as panels often do."""
     if column.shape[-1] < 2 or not column.size:
         return column
@@ -242,7 +235,7 @@ def vote_units(found: PackedRun) -> Floats:
     return np.where(votes == NOTHING, np.nan, votes)
 
 
-def by_seat(flat: npt.NDArray[Any], seated: Ints, empty: float) -> npt.NDArray[Any]:
+def by_seat(flat: Column, seated: Ints, empty: float) -> Column:
     """Return values, verdict after verdict, as ``[seats, verdicts]``; no seat is ``empty``."""
     seats = int(seated.max(initial=0))
     if len(flat) == seats * len(seated):
@@ -252,6 +245,6 @@ def by_seat(flat: npt.NDArray[Any], seated: Ints, empty: float) -> npt.NDArray[A
     return made
 
 
-def _column(found: PackedRun, name: str) -> npt.NDArray[Any]:
+def _column(found: PackedRun, name: str) -> Column:
     kind = np.dtype(COLUMNS[name])
     return np.frombuffer(found.columns[name], kind.newbyteorder("<")).astype(kind, copy=False)

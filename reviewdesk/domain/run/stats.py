@@ -12,11 +12,12 @@ from msgspec.structs import fields, replace
 
 from reviewdesk.domain import whatif
 from reviewdesk.domain.assessment.result import Breach, Flag
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, unpacked, vote_units
+from reviewdesk.domain.run.columns import Columns, unpacked, vote_units
 from reviewdesk.domain.run.details import DecisionCounts, RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, Bar, PackedRun
 from reviewdesk.domain.run.window import DERIVED_ESCALATION, Counts, VerdictWindow, WindowReader
 from reviewdesk.domain.stats.alpha import ENOUGH, AlphaState, NominalState, merged_ci, rank_state
+from reviewdesk.domain.stats.dense import Bools, Floats
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif import MOST_LEFT_OUT, PolicyCounts, Variant, whole
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, to_builtins
 
 from reviewdesk.domain import verdict
@@ -23,7 +22,7 @@ from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.panel.samples import position_flip
 from reviewdesk.domain.report_model import Written
 from reviewdesk.domain.run.packing import COLUMNS, DECISION_OF, NOTHING, STRATEGIES, Names
-from reviewdesk.domain.stats.dense import Bools, Floats, Ints, counted
+from reviewdesk.domain.stats.dense import Bools, Column, Floats, Ints, Small, counted
 from reviewdesk.domain.values import AgreementSource, Strategy
 
 DERIVED_ESCALATION = 1 << 30
@@ -116,10 +115,10 @@ class RunTally(Counts):
         for one, digest in zip(verdicts, digests, strict=True):
             self.contents.update(verdict.canonical_texts(one.id, digest.hex()))
 
-    def final_flags(self) -> npt.NDArray[np.int32]:
+    def final_flags(self) -> Ints:
         return final_flags(self.preliminary, stated=self.stated_escalation)
 
-    def strata(self) -> npt.NDArray[np.int8]:
+    def strata(self) -> Small:
         """Return the stratum of each verdict, flagged by stated escalations, else by recomputed."""
         sides = np.array(self.sides)
         if self.stated_escalation:
@@ -127,7 +126,7 @@ class RunTally(Counts):
         return np.where(self.final_flags() & int(Flag.ESCALATED), sides % FIRST_REST, sides)
 
 
-def final_flags(preliminary: Sequence[int], *, stated: bool) -> npt.NDArray[np.int32]:
+def final_flags(preliminary: Sequence[int], *, stated: bool) -> Ints:
     """Return the flags to store; recomputed escalations count unless the report states any."""
     found = np.asarray(preliminary, np.int32)
     counts = np.int32(0 if stated else Flag.ESCALATED)
@@ -286,7 +285,7 @@ def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
     external = np.int8(STRATEGIES.index(Strategy.EXTERNAL))
     # Our errors are not compared with other rules, except too few answers, an error under each.
     ours = (sheet.claims.decision == NOTHING) & (found.decision == ERROR)
-    packed: dict[str, npt.NDArray[Any]] = {
+    packed: dict[str, Column] = {
         **sheet.flat,
         "quorum": sheet.of_policy(numbers, np.int64),
         "strategy": np.where(found.counts & found.says, external, sheet.columns.strategy),

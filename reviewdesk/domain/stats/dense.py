@@ -15,6 +15,8 @@ from msgspec import Struct
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
+Small = npt.NDArray[np.int8]
+Column = npt.NDArray[Any]
 Rows = Ints | slice
 """A selection of units: their indices, or a slice of all."""
 
@@ -91,7 +93,7 @@ def given(values: Floats) -> Ints:
     return counted(~np.isnan(values))
 
 
-def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
+def cases(*columns: Column) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     """Yield each distinct combination of values in columns ``[n]``, with the units that have it."""
     n = len(columns[0])
     if not n:
@@ -125,7 +127,7 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
         yield one, order[start:end]
 
 
-def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8]:
+def looked_up(figure: Callable[..., int], *columns: Ints) -> Small:
     """Return a figure (-128..127) of each unit, computed once for each combination, ``[n]``."""
     found = np.empty(len(columns[0]), np.int8)
     for values, rows in cases(*columns) if len(found) else ():
@@ -133,7 +135,7 @@ def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8
     return found
 
 
-def _places(column: npt.NDArray[Any]) -> tuple[Ints, int]:
+def _places(column: Column) -> tuple[Ints, int]:
     """Return each value's place among the distinct ones, or among all integers of their range."""
     if column.dtype.kind in "iu" and len(column):
         low = int(column.min())

@@ -21,8 +21,9 @@ from reviewdesk.domain.jurors.votes import (
     votes_of,
 )
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.run.columns import Columns, Small
+from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.correction import Cells
+from reviewdesk.domain.stats.dense import Small
 from reviewdesk.domain.stats.figures import LabelSpread, Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.rates import stratified_rates as rates
