@@ -350,9 +350,9 @@ def turning_labels(
     every: Any = np.tile(np.arange(n), s * len(others))
     turned = rows_of(columns, every)
     changed = turned.code.reshape(s, s, len(others), n)
-    for seat in range(s):
-        mine = changed[seat, seat]
-        changed[seat, seat] = np.where((mine != NOTHING) & (others != NOTHING), others, mine)
+    own = np.arange(s)
+    mine = changed[own, own]
+    changed[own, own] = np.where((mine != NOTHING) & (others != NOTHING), others, mine)
     made = count_labels(turned, strategy, rules).decision.reshape(s, len(others), n)
     found: Bools = (made != decision).any(axis=1) & (code != NOTHING)
     return found[:, place]

@@ -171,7 +171,9 @@ class Scores:
         """Keep scores and weights; a missing weight counts as 1."""
         self.scores = scores
         self._weights = weights
-        self._sum: Callable[..., Floats] = _exact_sums if exact else np.add.reduce
+        self._sum: Callable[..., Floats] = np.add.reduce
+        if exact:
+            self._sum = lambda terms: np.array(list(map(math.fsum, terms.T.tolist())))
         self.count = given(scores)
 
     def value(self, strategy: Strategy | None, fraction: Floats, rounding: Ints) -> Floats:
@@ -261,10 +263,6 @@ class Scores:
                     at = here if isinstance(rows, slice) else rows[here]
                     found[at] = figure(scores[:, here], *rest)
         return found
-
-
-def _exact_sums(terms: Floats) -> Floats:
-    return np.array(list(map(math.fsum, terms.T.tolist())))
 
 
 def one_panel(

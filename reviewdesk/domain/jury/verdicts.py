@@ -323,8 +323,8 @@ class Verdicts(Answers):
         turned = columns.at(np.tile(np.arange(n), s))
         scores = turned.scores.reshape(s, s, n)
         moved = np.where(columns.votes == PASS, columns.threshold - JUST_UNDER, columns.threshold)
-        for seat in range(s):
-            scores[seat, seat] = np.where(counts[seat], moved[seat], scores[seat, seat])
+        own = np.arange(s)
+        scores[own, own] = np.where(counts, moved, scores[own, own])
         made = Panels(turned, exact=True).by(strategy).reshape(s, n)
         counts &= (made != NOTHING) & (made != base)
         return counts

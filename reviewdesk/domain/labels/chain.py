@@ -55,19 +55,16 @@ class Covered(Struct, frozen=True):
 
 def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
     """Read what an event ``counted`` covers, by reviewer; raise ValueError if it is malformed."""
-    made = {}
     try:
-        for name, one in detail["chains"].items():
-            places = tuple((int(seq), int(counter)) for seq, counter in one["places"])
-            found = Covered(int(one["seq"]), str(one["hash"]), places)
-            for (start, counter), (end, following) in pairwise((*places, (found.seq + 1, _LEAP))):
-                if not (start < end and counter > 0 and counter + end - start <= following):
-                    raise ValueError("its counters do not rise")
-            if places[0][0] != 1:
-                raise ValueError("its counters do not begin with the first event")
-            made[str(name)] = found
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        made = convert(detail["chains"], dict[str, Covered])
+    except (KeyError, ValidationError) as error:
         raise ValueError("its counters do not rise") from error
+    for one in made.values():
+        for (start, counter), (end, following) in pairwise((*one.places, (one.seq + 1, _LEAP))):
+            if not (start < end and counter > 0 and counter + end - start <= following):
+                raise ValueError("its counters do not rise")
+        if not one.places or one.places[0][0] != 1:
+            raise ValueError("its counters do not begin with the first event")
     return made
 
 

@@ -208,7 +208,18 @@ def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> Ra
     mass = math.fsum(weight for _, weight in items)
     alike = math.fsum(weight * _alike(labels) for labels, weight in items)
     raw = pairs[0].raw if len(pairs) == 1 else Estimate(alike / mass)
-    return RaterAgreement(n, raw, _or_same(_alpha(items)), tuple(pairs))
+    # Alpha is 1 - (n - 1)·Σo_ck / Σn_c·n_k over unlike labels c and k.
+    masses = defaultdict[str, float](float)
+    unlike = 0.0
+    for labels, weight in items:
+        given = [label for label in labels if label]
+        unlike += weight * len(given) * (1 - _alike(labels))
+        for label in given:
+            masses[label] += weight
+    total = math.fsum(masses.values())
+    chance = total * total - math.fsum(k * k for k in masses.values())
+    alpha = 1 - (total - 1) * unlike / chance if chance > SLACK * total * total else None
+    return RaterAgreement(n, raw, _or_same(alpha), tuple(pairs))
 
 
 def _or_same(value: float | None) -> Estimate:
@@ -232,20 +243,6 @@ def _alike(labels: Labels) -> float:
     given = Counter(label for label in labels if label)
     m = given.total()
     return sum(k * (k - 1) for k in given.values()) / (m * (m - 1))
-
-
-def _alpha(items: Sequence[tuple[Labels, float]]) -> float | None:
-    """Compute ``1 - (n - 1)·Σo_ck / Σn_c·n_k`` over unlike c and k; None without variation."""
-    held = defaultdict[str, float](float)
-    unlike = 0.0
-    for labels, weight in items:
-        given = [label for label in labels if label]
-        unlike += weight * len(given) * (1 - _alike(labels))
-        for label in given:
-            held[label] += weight
-    n = math.fsum(held.values())
-    chance = n * n - math.fsum(k * k for k in held.values())
-    return 1 - (n - 1) * unlike / chance if chance > SLACK * n * n else None
 
 
 def second_opinions(strata: Sequence[RatedStratum]) -> "ReviewerError":

@@ -209,26 +209,24 @@ class WindowReader:
         digests = [verdict.content_digest(one) for one in verdicts]
         marks = breaches(found, lambda at: self._read(verdict.stored_body(texts[at])))
         derived, flags, reviewed = _settled(found, marks)
-        packed = packed_columns(found, self.known)
         self.tally.add(found, flags, reviewed, digests)
-        items = [
-            verdict.item_digest(one, digest, self._run_hash)
-            for one, digest in zip(verdicts, digests, strict=True)
-        ]
+        pairs = zip(verdicts, digests, strict=True)
+        columns: dict[str, Sequence[Any]] = {
+            "id": [one.id for one in verdicts],
+            "test": [one.case.test for one in verdicts],
+            "item": [verdict.item_digest(*pair, self._run_hash) for pair in pairs],
+            **derived,
+        }
+        tags = [(at, tag) for at, one in enumerate(verdicts, first) for tag in one.case.tags or ()]
         return VerdictWindow(
             first,
             texts,
-            {
-                "id": [one.id for one in verdicts],
-                "test": [one.case.test for one in verdicts],
-                "item": items,
-                **derived,
-            },
+            columns,
             flags.tolist(),
             digests,
-            [at for at, one in enumerate(verdicts) if not one.output],
-            [(pos, tag) for pos, one in enumerate(verdicts, first) for tag in one.case.tags or ()],
-            packed,
+            outputless=[at for at, one in enumerate(verdicts) if not one.output],
+            tags=tags,
+            packed=packed_columns(found, self.known),
         )
 
 
