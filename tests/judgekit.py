@@ -125,7 +125,7 @@ def saying(word: Callable[[str, str], Any]) -> Jurors:
 
 
 @dataclass
-class Clock:
+class Clock(LiveClock):
     """Time that passes only by waiting, and a second at each look at the calendar."""
 
     time: datetime = datetime(2025, 1, 31, 12, tzinfo=UTC)

@@ -236,7 +236,12 @@ class MaskedKeys:
 
     def without(self, text: str, hidden: str) -> str:
         """Return the text with each long part of a key, mask, and part beside a mask replaced."""
-        text = self._run.sub(lambda run: hidden if self._is_part(run[0]) else run[0], text)
+
+        def replaced(run: re.Match[str]) -> str:
+            is_key = any(part in self._long for part in _parts(run[0].lower(), LONG_PART))
+            return hidden if is_key else run[0]
+
+        text = self._run.sub(replaced, text)
         low = text.lower()
         if not self._parts or len(low) != len(text):
             return text
@@ -255,9 +260,6 @@ class MaskedKeys:
                 parts += [text[done:first], hidden]
                 done = last
         return "".join([*parts, text[done:]])
-
-    def _is_part(self, run: str) -> bool:
-        return any(part in self._long for part in _parts(run.lower(), LONG_PART))
 
 
 def _parts(text: str, size: int) -> Iterator[str]:

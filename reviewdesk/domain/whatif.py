@@ -267,11 +267,8 @@ def result(found: PolicyCounts, headline: Metrics, confidence: str) -> Result:
     )
 
 
-def as_it_stands(columns: Columns) -> PolicyCounts:
-    return _counts(columns, columns.decision)
-
-
-def _counts(columns: Columns, made: Small, **more: Any) -> PolicyCounts:
+def counts(columns: Columns, made: Small, **more: Any) -> PolicyCounts:
+    """Count decisions, also those that differ from the run's own, which are those as it stands."""
     before = columns.decision
     now = _is_decided(made)
     return PolicyCounts(
@@ -300,7 +297,7 @@ def results(
     # The verdicts of a run have consecutive keys.
     places = given.key - (int(columns.key[0]) if len(columns) else 0)
     rows = []
-    for panels, made, ours in _decided(columns, variants):
+    for panels, made, ours in decided(columns, variants):
         found = ours if known is None else known[ours.variant]
         # The labelled verdicts that the policy decides; values are computed exactly for them alone.
         kept = _is_decided(made[places])
@@ -323,13 +320,10 @@ def results(
     return tuple(rows)
 
 
-def policy_counts(columns: Columns, variants: Iterable[Variant]) -> tuple[PolicyCounts, ...]:
-    return tuple(found for _, _, found in _decided(columns, variants))
-
-
-def _decided(
+def decided(
     columns: Columns, variants: Iterable[Variant]
 ) -> Iterator[tuple[Panels, Small, PolicyCounts]]:
+    """Yield the panels under each variant, their decisions, and the counts of these."""
     panels = Panels(columns)
     # Variants that change the ballots in the same way are adjacent, so that one changed form of
     # them is in memory at a time.
@@ -340,7 +334,7 @@ def _decided(
             made = found.decision
             valued = bool((found.valued | ~_is_decided(made)).all())
             own = is_own(columns, variant)
-            yield found, made, _counts(columns, made, variant=variant, valued=valued, own=own)
+            yield found, made, counts(columns, made, variant=variant, valued=valued, own=own)
         del ours
 
 
@@ -388,7 +382,7 @@ def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResul
 def _panels(verdict: Verdict) -> Panels:
     """Return one verdict as panels that can be replayed from scores and votes."""
     found = verdicts_of([verdict])
-    columns = found.sheet.columns
+    columns = found.columns
     if found.says[0] and found.counts[0]:
         external = np.array([STRATEGIES.index(Strategy.EXTERNAL)], np.int8)
         columns = replace(columns, strategy=external)

@@ -7,13 +7,10 @@ event loop they run in. A limit never waits: it admits a call, or states how lon
 import asyncio
 import hashlib
 import math
-import random
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from threading import RLock
 
 from msgspec import Struct
@@ -292,22 +289,6 @@ class ModelLimits:
             return self._models[name, hashed, model]
 
 
-class SystemClock:
-    """The clock that live panels use outside tests."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    def random(self) -> float:
-        return random.random()  # noqa: S311 - it spreads retries
-
-
 ALIKE = 5
 """Refusals of the same kind (key, credit or model) in a row after which a juror stops."""
 
@@ -320,7 +301,7 @@ _REFUSALS = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"}
 
 CONCURRENCY = 16
 
-SHARED = ModelLimits(SystemClock())
+SHARED = ModelLimits(Clock())
 """The limits of all calls of this process that use the system's clock."""
 
 
@@ -360,7 +341,7 @@ class World(Struct, frozen=True):
     def real() -> "World":
         from reviewdesk.live.wires.transport import HttpTransport
 
-        return World(PROCESS, SystemClock(), HttpTransport)
+        return World(PROCESS, Clock(), HttpTransport)
 
 
 @dataclass(slots=True, eq=False)
@@ -418,7 +399,7 @@ class CallSession:
         self.noted = noted
         self._deadline = limits.deadline
         self._max_wait = 600.0 if limits.max_wait is None else limits.max_wait
-        self._limits = SHARED if isinstance(self.clock, SystemClock) else ModelLimits(self.clock)
+        self._limits = SHARED if type(self.clock) is Clock else ModelLimits(self.clock)
         self._states: dict[tuple[str, str, Endpoint], JurorState] = {}
         self._began = self.clock.monotonic()
         self._refused: dict[tuple[str, str], frozenset[str]] = {}

@@ -35,7 +35,7 @@ def call(one: Juror, case: str = "case 1", seat: int = 0) -> Call:
 
 
 @dataclass
-class FakeClock:
+class FakeClock(Clock):
     """Stands still but for sleeps, which are noted and take no time; chance is always the same."""
 
     chance: float = 0.5

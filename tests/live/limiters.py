@@ -11,7 +11,7 @@ from email.utils import format_datetime
 from typing import Any, Protocol
 
 from reviewdesk.errors import TransportError
-from reviewdesk.live.records import Request, Response
+from reviewdesk.live.records import Clock, Request, Response
 from tests.judgekit import CUT, fine, of_whom
 
 BEGAN = datetime(2025, 1, 31, 12, tzinfo=UTC)
@@ -20,7 +20,7 @@ TURNS = 20
 
 
 @dataclass
-class VirtualClock:
+class VirtualClock(Clock):
     """Time that jumps to the next sleeper once nothing else can run."""
 
     time: float = 0.0

@@ -23,7 +23,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     if archive is None:
         known = None
         names = columns.names
-        standing = whatif.as_it_stands(columns)
+        standing = whatif.counts(columns, columns.decision)
         busiest = whatif.busiest(columns)
     else:
         known = {one.variant: one for one in archive.policies}

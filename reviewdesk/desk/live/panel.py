@@ -203,7 +203,8 @@ class Panel(PanelSpec):
         """
         from reviewdesk.desk.live.judge import BatchRun, Cases, Order
         from reviewdesk.domain.panel.asking import Listener
-        from reviewdesk.live.limits import SystemClock, World
+        from reviewdesk.live.limits import World
+        from reviewdesk.live.records import Clock
         from reviewdesk.live.wires.transport import HttpTransport
         from reviewdesk.reports.panels.cases_file import case_from
         from reviewdesk.reports.wording import FieldError, spell_path
@@ -242,7 +243,7 @@ class Panel(PanelSpec):
         )  # fmt: skip
         world = World(
             environment,
-            clock or SystemClock(),
+            clock or Clock(),
             HttpTransport if transport is None else lambda: transport,
             closes=transport is None,
         )

@@ -67,7 +67,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     if found.counts[0]:
         counting = found.sheet.facts[0].rules
         how = counting.aggregate or rule.used or Strategy.EXTERNAL
-        label_vote = vote_record(verdict.ballots, found.sheet.labels, found.words, how, counting)
+        label_vote = vote_record(verdict.ballots, found.labels, found.words, how, counting)
         label_vote = replace(label_vote, decision=DECISION_OF[found.cautioned[0]])
     weighs = rule.used in {Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE}
     fraction = verdict.trim.fraction_under(verdict.policy)
@@ -148,7 +148,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
 def _seats(verdict: Verdict, found: Verdicts, cut: rules.Trim) -> tuple[Seat, ...]:
     low, high = (end[:, 0].tolist() for end in found.out)
     spared = bool(found.spared[0])
-    tied = () if spared or found.sheet.claims.named[0] else cut.tied
+    tied = () if spared or found.claims.named[0] else cut.tied
     placed = []
     for seat, ballot in enumerate(verdict.ballots):
         out = low[seat] or high[seat]

@@ -59,7 +59,7 @@ class AuditedVerdict:
         self.model = found.sheet.verdicts[at]
         self.policy = self.facts.policy
         self.set_by_you = self.facts.set_by_you
-        self.stated = self.of(found.sheet.claims.decision)
+        self.stated = self.of(found.claims.decision)
         self.strategy = self.policy.strategy
         self.used = STRATEGY_OF[found.used[at]]
 
@@ -74,13 +74,13 @@ class AuditedVerdict:
     @cached_property
     def labels(self) -> Counter[int]:
         """How many jurors gave each label, by its number."""
-        given = self.found.sheet.labels.code[:, self.at].tolist()
+        given = self.found.labels.code[:, self.at].tolist()
         return Counter(code for code in given if code != NOTHING)
 
     @cached_property
     def scored(self) -> list[tuple[str, float]]:
         """The jurors that gave a score, and their scores."""
-        column = self.found.sheet.columns.scores[:, self.at].tolist()
+        column = self.found.columns.scores[:, self.at].tolist()
         given = zip(self.model.jurors, column, strict=False)
         return [(one.id, score) for one, score in given if not math.isnan(score)]
 
@@ -127,7 +127,7 @@ class AuditedVerdict:
             if self.facts.rules.labels:
                 return self._declared_label()
         # The rule as set and as used, and the median that an irreversible case may use.
-        ways = [STRATEGY_OF[found.sheet.columns.strategy[self.at]], self.used]
+        ways = [STRATEGY_OF[found.columns.strategy[self.at]], self.used]
         if self.facts.regime == Regime.IRREVERSIBLE:
             ways.append(Strategy.MEDIAN)
         own = [self.of(found.panels.by(way)) for way in ways]
@@ -142,8 +142,8 @@ class AuditedVerdict:
             if strategy is not Strategy.UNANIMOUS or len(self.labels) < 2:
                 most = max(self.labels.values(), default=0)
                 leading = [code for code, count in self.labels.items() if count == most]
-                said = np.isin(found.sheet.labels.code[:, self.at], leading)
-                votes = found.sheet.columns.votes[said, self.at].tolist()
+                said = np.isin(found.labels.code[:, self.at], leading)
+                votes = found.columns.votes[said, self.at].tolist()
                 own += [DECISION_OF[vote] for vote in {*votes} - {NOTHING}]
         given = [one for one in own if one is not None]
         if not given or self.stated in given or self._may_stay_open():
@@ -152,7 +152,7 @@ class AuditedVerdict:
 
     def _declared_label(self) -> str | None:
         words = self.found.words
-        labels = self.found.sheet.labels
+        labels = self.found.labels
         ours = self.of(words.decision)
         tied = labels.code[words.level[:, self.at], self.at].tolist()
         allowed = {ours, *(self.facts.rules.outcome(labels.words.spelled[code]) for code in tied)}
@@ -193,7 +193,7 @@ class AuditedVerdict:
 
     def band(self) -> str:
         own, words = self._banded()
-        reported = BAND_OF[self.found.sheet.claims.band[self.at]]
+        reported = BAND_OF[self.found.claims.band[self.at]]
         if reported is not own:
             return f"band: reported {reported}, but {words} is {own}"
         by_ballots = next(

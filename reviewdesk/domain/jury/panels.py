@@ -278,6 +278,9 @@ class Answers:
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
+        self.columns = sheet.columns
+        self.claims = sheet.claims
+        self.labels = sheet.labels
         self.panels = Panels(sheet.columns, exact=True)
 
     def at(self, rows: Ints) -> Self:
@@ -299,7 +302,7 @@ class Answers:
 
     @cached_property
     def stopped(self) -> Bools:
-        found: Bools = np.logical_or.reduce(self.sheet.columns.not_asked, axis=0, dtype=np.bool_)
+        found: Bools = np.logical_or.reduce(self.columns.not_asked, axis=0, dtype=np.bool_)
         return found
 
     @cached_property
@@ -310,7 +313,7 @@ class Answers:
 
     @cached_property
     def labelled(self) -> Ints:
-        return counted(self.sheet.labels.code != NOTHING)
+        return counted(self.labels.code != NOTHING)
 
     @cached_property
     def declares(self) -> Bools:
@@ -323,8 +326,8 @@ class Answers:
         A panel answers by label if it declares its labels, or if every usable ballot has a label
         and one has no vote: a comparison of the votes alone would leave out that juror's answer.
         """
-        columns = self.sheet.columns
-        there = self.sheet.labels.code != NOTHING
+        columns = self.columns
+        there = self.labels.code != NOTHING
         undetermined = ~np.isnan(columns.scores) & ~columns.withheld
         voteless = (there & (columns.votes == NOTHING) & ~undetermined).any(axis=0)
         every = voteless & (self.labelled >= self.returned)
@@ -340,7 +343,7 @@ class Answers:
     def kinds(self) -> Ints:
         if not self.says.any():
             return np.zeros(len(self.sheet), np.int64)
-        return counted(label_rules.firsts(np.where(self.said, self.sheet.labels.code, NOTHING)))
+        return counted(label_rules.firsts(np.where(self.said, self.labels.code, NOTHING)))
 
     def recounted(
         self, strategy: Strategy | None, labels: label_rules.LabelBallots
@@ -364,8 +367,8 @@ class Answers:
         silent = (self.returned == 0) & (fact.policy.counting is not None)
         counts = there.any(axis=0)
         if METHODS[strategy].reads is not Reads.LABELS:
-            columns = self.sheet.columns
-            stated = self.sheet.claims.label
+            columns = self.columns
+            stated = self.claims.label
             cast = (~np.isnan(columns.scores) | (columns.votes != NOTHING)).any(axis=0)
             beside = [labels.words.code(word) for word in (rules.fallback, label_rules.DISAGREE)]
             within = np.isin(stated, beside) | (there & (labels.code == stated)).any(axis=0)

@@ -91,7 +91,7 @@ def reachable(found: Answers, *, missing: bool) -> Ints:
         at = np.arange(len(sheet))[rows]
         some = found.at(at)
         strategy = STRATEGIES[by]
-        here = some.sheet.columns
+        here = some.columns
         seats = here.not_asked | here.missing if missing else here.not_asked
         on_votes = METHODS[strategy].reads is Reads.VOTES
         open_ = seats | here.withheld if missing and on_votes else seats
@@ -170,7 +170,7 @@ def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Boo
     confidences weigh, one of 0 is tried too: ballots without a confidence then no longer count.
     """
     sheet = found.sheet
-    words = found.sheet.labels.words
+    words = found.labels.words
     n = len(sheet)
     counts, base = found.recounted(strategy, sheet.labels)
     possible = np.where(counts, _bits(base, base, fact), _ANY)

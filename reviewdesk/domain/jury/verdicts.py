@@ -46,10 +46,10 @@ class Verdicts(Answers):
         n = len(self.sheet)
         counts = np.zeros(n, np.bool_)
         blank = {name: np.full(n, NOTHING) for name in LabelCount.__struct_fields__}
-        made = LabelCount(**blank | {"level": np.zeros(self.sheet.labels.code.shape, np.bool_)})
+        made = LabelCount(**blank | {"level": np.zeros(self.labels.code.shape, np.bool_)})
         for rows, strategy, _ in self._label_groups:
             some = self.at(rows)
-            has, found = some.recounted(strategy, some.sheet.labels)
+            has, found = some.recounted(strategy, some.labels)
             counts[rows] = has
             for name in LabelCount.__struct_fields__:
                 column = getattr(made, name)
@@ -96,7 +96,7 @@ class Verdicts(Answers):
     @cached_property
     def decision(self) -> Ints:
         """The stated decision, else ours."""
-        stated = self.sheet.claims.decision
+        stated = self.claims.decision
         return np.where(stated == NOTHING, self.ours, stated).astype(np.int64)
 
     @cached_property
@@ -110,11 +110,11 @@ class Verdicts(Answers):
         if self.counts.any():
             instead = self.counts & (self.declares | (found == NOTHING))
             found = np.where(instead, self.cautioned, found)
-        columns = self.sheet.columns
+        columns = self.columns
         asked = (columns.juror != NOTHING) & ~columns.not_asked
         failed = asked.any(axis=0) & (columns.failed | ~asked).all(axis=0)
-        claims = self.sheet.claims
-        words = self.sheet.labels.words
+        claims = self.claims
+        words = self.labels.words
         overruled = (claims.decision == NOTHING) & (claims.label != words.code(""))
         groups = cases(self.sheet.place, claims.label) if overruled.any() else ()
         for (place, label), rows in groups:
@@ -132,7 +132,7 @@ class Verdicts(Answers):
             by_labels = replace(self.words, decision=self.cautioned).score
             found = np.where(self.counts & self.says, by_labels, found)
         found = np.where(self.panels.too_few, np.nan, found)
-        stated = self.sheet.claims.score
+        stated = self.claims.score
         return np.where(np.isnan(stated), found, stated)
 
     # Agreement
@@ -142,7 +142,7 @@ class Verdicts(Answers):
         """The r_WG of the scores or ``2P - 1`` of the labels, even if jurors were not asked."""
         found = scores_agreement(self.panels.scores)
         if self.says.any():
-            said = np.where(self.said, self.sheet.labels.code, NOTHING)
+            said = np.where(self.said, self.labels.code, NOTHING)
             found = np.where(self.says, pairs_agreement(said), found)
         return found
 
@@ -155,7 +155,7 @@ class Verdicts(Answers):
         found = self.whole_agreement
         by_votes = (self.panels.scores.count < 2) & (self.panels.cast.answered >= 2)
         if by_votes.any():
-            votes = pairs_agreement(self.sheet.columns.votes)
+            votes = pairs_agreement(self.columns.votes)
             found = np.where(by_votes & ~self.says, votes, found)
         return np.where(self.stopped, np.nan, found)
 
@@ -166,7 +166,7 @@ class Verdicts(Answers):
     @cached_property
     def claimed(self) -> Ints:
         """The band of the stated agreement, whatever its metric."""
-        return bands(self.sheet.claims.value)
+        return bands(self.claims.value)
 
     @cached_property
     def null_bands(self) -> Ints:
@@ -175,7 +175,7 @@ class Verdicts(Answers):
         The uniform null comes first, and is the only one for answers by label.
         """
         raw = 1 - self.panels.scores.variance / _NULLS[:, None]
-        value = self.sheet.claims.value
+        value = self.claims.value
         off = np.minimum(np.abs(raw - value), np.abs(np.maximum(0.0, raw) - value))
         near = off <= _ROUNDING_SLACK
         found = np.where(near & ~self.says, bands(raw), NOTHING)
@@ -189,7 +189,7 @@ class Verdicts(Answers):
         What the report states comes first, even a null value or a band alone; the band of a stated
         value alone follows from it where the limits apply to its metric.
         """
-        said = self.sheet.claims
+        said = self.claims
         own = np.where(np.isin(said.metric, LINED), self.claimed, NOTHING)
         band = np.where(said.band == NOTHING, own, said.band)
         reported = said.agreement | (said.band != NOTHING)
@@ -200,7 +200,7 @@ class Verdicts(Answers):
     def defined_low(self) -> Bools:
         """Whether the agreement shown is low, and defined by its value or by the ballots."""
         value, band, reported = self.shown
-        alone = reported & ~self.sheet.claims.agreement & ~np.isnan(self.agreement)
+        alone = reported & ~self.claims.agreement & ~np.isnan(self.agreement)
         found: Bools = (band == LOW) & (alone | ~np.isnan(value))
         return found
 
@@ -216,7 +216,7 @@ class Verdicts(Answers):
 
     @cached_property
     def margin(self) -> Floats:
-        found = np.abs(self.score - self.sheet.columns.threshold)
+        found = np.abs(self.score - self.columns.threshold)
         return np.where(self.says, np.nan, found)
 
     @cached_property
@@ -227,14 +227,14 @@ class Verdicts(Answers):
     @cached_property
     def shared(self) -> Ints:
         """Whether a juror shares the generator's family, as stated or else by the models."""
-        stated = self.sheet.claims.same_family
+        stated = self.claims.same_family
         return np.where(stated == NOTHING, self.sheet.shared, stated)
 
     # Seats
 
     @cached_property
     def cut(self) -> Ints:
-        columns = self.sheet.columns
+        columns = self.columns
         return self.panels.scores.cuts(columns.fraction, columns.rounding)
 
     @cached_property
@@ -246,13 +246,13 @@ class Verdicts(Answers):
     def spared(self) -> Bools:
         """Whether nobody is trimmed: the report states no trim, and the rule reads every answer."""
         trims: Bools = self.uses(Strategy.TRIMMED_MEAN) | (~self.disputed & (self.used == NOTHING))
-        return ~(self.sheet.claims.named | trims)
+        return ~(self.claims.named | trims)
 
     @cached_property
     def out(self) -> tuple[Bools, Bools]:
         """The seats left out below and above, by the report's own trim or else by ours."""
-        claims = self.sheet.claims
-        columns = self.sheet.columns
+        claims = self.claims
+        columns = self.columns
         low, high = self.ends
         if claims.named.any():
             low = np.where(claims.named, claims.low, low)
@@ -269,13 +269,13 @@ class Verdicts(Answers):
     def dissents(self) -> Bools:
         """The seats that vote against the decision, or give a label other than the consensus."""
         losing = np.where(self.decision == PASS, FAIL, np.where(self.decision == FAIL, PASS, 9))
-        found: Bools = self.sheet.columns.votes == losing
+        found: Bools = self.columns.votes == losing
         if not self.says.any():
             return found
-        labels = self.sheet.labels
+        labels = self.labels
         none = labels.words.code("")
         won = np.where(self.counts, self.words.label, none)
-        won = np.where(self.sheet.claims.label != none, self.sheet.claims.label, won)
+        won = np.where(self.claims.label != none, self.claims.label, won)
         given = (self.said & (labels.code == won)).any(axis=0)
         other = self.said & given & (labels.code != won)
         return np.where(self.says & (won != none), other, found)
@@ -283,7 +283,7 @@ class Verdicts(Answers):
     @cached_property
     def pivotal(self) -> Bools:
         """The seats whose vote, score or label would change the decision if it alone changed."""
-        columns = self.sheet.columns
+        columns = self.columns
         found = np.zeros(columns.votes.shape, np.bool_)
         for (place,), rows in cases(self.used):
             strategy = STRATEGY_OF[place]
@@ -303,14 +303,14 @@ class Verdicts(Answers):
                 kept = places[certain[places]]
                 how = fact.rules.aggregate or way
                 if len(kept) and how is not None:
-                    labels = rows_of(self.sheet.labels, kept)
+                    labels = rows_of(self.labels, kept)
                     made = self.words.decision[kept]
                     found[:, kept] = turning_labels(labels, how, fact.rules, made)
         return found & ~self.stopped
 
     def _turning_scores(self, strategy: Strategy, rows: Ints) -> Bools:
         """Move the score of each counted ballot of some verdicts just across the threshold."""
-        columns = self.sheet.columns.at(rows)
+        columns = self.columns.at(rows)
         s, n = columns.scores.shape
         base = self.panels.decision[rows]
         counts: Bools = (columns.votes != NOTHING) & (base != NOTHING)
@@ -347,12 +347,12 @@ class Verdicts(Answers):
     @cached_property
     def degraded(self) -> Bools:
         """Whether answers are missing or too few for the trim rule, or the report says so."""
-        columns = self.sheet.columns
+        columns = self.columns
         answers = self.returned + counted(self.sheet.unscaled)
         asked = columns.seated - counted(columns.not_asked)
         few = self.uses(Strategy.TRIMMED_MEAN) & (answers < FEW) & ~self.stopped
         waiting = self.sheet.unscaled.any(axis=0)
-        return (answers < asked) | waiting | few | self.sheet.claims.degraded
+        return (answers < asked) | waiting | few | self.claims.degraded
 
     @cached_property
     def split(self) -> Bools:
@@ -377,7 +377,7 @@ class Verdicts(Answers):
         low = np.minimum.reduce([np.where(one == NOTHING, np.int8(9), one) for one in made])
         differ = (low < np.maximum.reduce(made)) & ~self.stopped & ~self.says
         where = {
-            Flag.ESCALATED: self.sheet.claims.escalate == 1,
+            Flag.ESCALATED: self.claims.escalate == 1,
             Flag.BIAS_WARNING: self.defined_low & shared,
             Flag.SAME_FAMILY: shared,
             Flag.DISPUTE: self.disputed,

@@ -46,17 +46,17 @@ class Case(Struct, frozen=True):
             "input": self.input,
             "output": self.output,
             "alternative": self.alternative,
-            "reference": reference_text(self),
+            "reference": self.reference_text,
             "rubric": self.rubric or rubric,
         }
         return {**self.context, **{name: text or "" for name, text in own.items()}}
 
+    @property
+    def reference_text(self) -> str | None:
+        return "\n".join(self.reference) if isinstance(self.reference, tuple) else self.reference
+
     def under(self, rubric: str | None) -> "Case":
         return self if self.rubric else replace(self, rubric=rubric)
-
-
-def reference_text(case: Case) -> str | None:
-    return "\n".join(case.reference) if isinstance(case.reference, tuple) else case.reference
 
 
 def case_of(body: CanonicalVerdict, generator: Generator | None = None) -> Case:
@@ -118,7 +118,7 @@ def _context(body: Mapping[str, Any]) -> dict[str, str]:
 def case_key(case: Case) -> str:
     """Serialise the content of a case as JSON, so that equal cases are recognised on disk."""
     content = [
-        case.id, case.output, case.input, case.alternative, case.rubric, reference_text(case),
+        case.id, case.output, case.input, case.alternative, case.rubric, case.reference_text,
         sorted(case.context.items()),
     ]  # fmt: skip
     return json.dumps(content, ensure_ascii=True)

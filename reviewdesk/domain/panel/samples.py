@@ -51,11 +51,8 @@ def one_ballot(
         made["not_applied"] = unapplied
     if seat.get("meta"):
         made["meta"] = seat["meta"]
-    return {**seat, **made, "samples": [sample(one) for one in samples]}
-
-
-def sample(ballot: Mapping[str, Any]) -> Free:
-    return {key: value for key, value in ballot.items() if key not in (*_SEAT, "meta")}
+    kept = [{key: one[key] for key in one if key not in (*_SEAT, "meta")} for one in samples]
+    return {**seat, **made, "samples": kept}
 
 
 def _agreed(

@@ -86,11 +86,11 @@ class RunTally(Counts):
         made = found.decision
         passed = made == PASS
         decided = passed | (made == FAIL)
-        stated = ~np.isnan(found.sheet.claims.score)
+        stated = ~np.isnan(found.claims.score)
         counts = {
             "verdicts": np.ones_like(passed),
-            "ballots": found.sheet.columns.seated,
-            "failed": found.sheet.columns.failed,
+            "ballots": found.columns.seated,
+            "failed": found.columns.failed,
             "passes": passed,
             "fails": decided & ~passed,
             "decided": decided,
@@ -109,7 +109,7 @@ class RunTally(Counts):
         self.fn += labels[FAIL, "pass"]
         self.tn += labels[FAIL, "fail"]
         self.fp += labels[PASS, "fail"]
-        self.stated_escalation |= bool((found.sheet.claims.escalate != NOTHING).any())
+        self.stated_escalation |= bool((found.claims.escalate != NOTHING).any())
         self.preliminary.extend(flags.tolist())
         self.sides.extend(_STRATA[made, reviewed.astype(np.int8)].tolist())
         for one, digest in zip(verdicts, digests, strict=True):
@@ -233,12 +233,12 @@ class WindowReader:
 def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], Ints, Bools]:
     """Return the columns ``DERIVED``, the flags, and which verdicts need a person anyway."""
     verdicts = found.sheet.verdicts
-    claims = found.sheet.claims
+    claims = found.claims
     warned = np.array([bool(one.bias_warning) for one in verdicts], np.bool_)
     flags = found.flags
     flips = [
         any(position_flip(to_builtins(juror), line) for juror in one.jurors if juror.samples)
-        for one, line in zip(verdicts, _known(found.sheet.columns.threshold), strict=True)
+        for one, line in zip(verdicts, _known(found.columns.threshold), strict=True)
     ]
     for flag, where in (
         (Flag.BIAS_WARNING, warned),
@@ -250,7 +250,7 @@ def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], Ints, 
         flags = np.where(where, flags | int(flag), flags)
     value, band, reported = found.shown
     cast = found.panels.cast
-    sure = found.sheet.labels.sure
+    sure = found.labels.sure
     given = counted(~np.isnan(sure))
     total = sum(map(np.nan_to_num, sure), np.zeros(len(verdicts)))
     derived = (
@@ -265,7 +265,7 @@ def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], Ints, 
         _known(found.margin),
         cast.passes.tolist(),
         cast.answered.tolist(),
-        found.sheet.columns.seated.tolist(),
+        found.columns.seated.tolist(),
         _known(found.range),
         _known(found.mass),
         marks.tolist(),
