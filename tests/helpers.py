@@ -309,8 +309,10 @@ def label_row(
     item: str, author: str, truth: Truth, tags: tuple[str, ...] = (), *, seen: bool | None = None
 ) -> LabelRow:
     """A row of a labels file that names a verdict by its id."""
-    row = {"line": 1, "id": item, "truth": truth.value, "reviewer": author, "tags": tags}
-    return LabelRow.model_validate({**row, "seen": seen, "kept": {}})
+    return LabelRow(
+        line=1, id=item, run=None, item_hash=None, truth=truth.value, note=None, reviewer=author,
+        time=None, tags=tags, blind=None, seen=seen, kept={},
+    )  # fmt: skip
 
 
 def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:

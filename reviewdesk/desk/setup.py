@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk
@@ -79,7 +80,7 @@ def load_samples(desk: Desk) -> "Run":
         for name in ("support-bot", "support-bot-second-panel", "library-desk")
     )
     truths = files.labels(str(sample_folder() / "library-desk-truth.jsonl"))
-    import_labels(desk, labelled, [row.model_copy(update={"reviewer": "sample"}) for row in truths])
+    import_labels(desk, labelled, [replace(row, reviewer="sample") for row in truths])
     return first
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from reviewdesk.domain.safetext import show_line, with_formula
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
@@ -199,13 +199,27 @@ class _Score(Strict):
     confidence_source: str | None = None
 
 
-class LabelRow(Strict):
+class LabelRow(Struct, frozen=True):
     """One label of a full export; ``kept`` holds sampling facts that are never used."""
 
+    line: int
+    id: str | None
+    run: str | None
+    item_hash: str | None
+    truth: str
+    note: str | None
+    reviewer: str | None
+    time: str | None
+    tags: tuple[str, ...]
+    blind: bool | None
+    seen: bool | None
+    kept: dict[str, Any]
+    adjudicated: bool = False
+
+
+class _Label(Strict):
     model_config = ConfigDict(extra="ignore")
 
-    line: int
-    kept: dict[str, Any]
     truth: Literal["pass", "fail", "unsure"]
     id: str | None = None
     run: str | None = None
@@ -216,17 +230,13 @@ class LabelRow(Strict):
     tentative: bool | None = None
     """A key of older exports; a tentative label counts like any other."""
     adjudicated: bool | None = None
-    tags: Annotated[
-        tuple[str, ...],
-        BeforeValidator(lambda tags: tuple(tags or ()) if isinstance(tags, list | None) else tags),
-        Wanted("a list of texts"),
-    ] = ()
+    tags: Annotated[list[str], Wanted("a list of texts")] | None = None
     blind: bool | None = None
     seen: bool | None = None
 
 
 _KNOWN = {
-    *(*_Score.model_fields, *(LabelRow.model_fields.keys() - {"line", "kept"})),
+    *(*_Score.model_fields, *_Label.model_fields),
     *("decision", "stratum", "pi", "selection", "head", "test", "origin"),
     *("question", "asked_at", "labelled_before"),
 }
@@ -288,14 +298,17 @@ def read_labels(source: Source) -> list[LabelRow]:
             raise fail(where, "is a calibration row, which names no verdict", hint)
         if "truth" not in row:
             raise fail(where, 'has no "truth"', needed)
-        kept = {key: row[key] for key in _KEPT if key in row}
-        one = checked_row(LabelRow, {**row, "line": line, "kept": kept}, line, fail)
+        one = checked_row(_Label, row, line, fail)
         if not one.id and not one.item_hash:
             raise fail(where, "names no verdict: neither id nor item_hash", needed)
         if one.time is not None and not is_time(one.time):
             problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', one.time)}"
             raise fail(where, problem, "")
-        found.append(one)
+        # The rows of a long file are held as records, which are far smaller than models.
+        stated = one.model_dump(exclude={"tentative"})
+        stated |= {"adjudicated": bool(one.adjudicated), "tags": tuple(one.tags or ())}
+        kept = {key: row[key] for key in _KEPT if key in row}
+        found.append(LabelRow(line=line, kept=kept, **stated))
     return found
 
 
