@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from typing import Literal
 
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports import refusals
@@ -52,12 +53,10 @@ def recognise(
         from reviewdesk.reports.tables.table import unclear
 
         raise refusals.of_text(source, look, unclear)
-    outline = Outline("object" if start == "{" else "array", streamed=streamed)
-    look = FirstLook("json", text, outline)
-    _fill(look, source, fail, forced)
+    look = _first_look(source, text, forced, streamed=streamed)
     if forced in reader.DIALECTS:
-        _check_version(outline, fail)
-        whole = "verdicts" in outline.keys and not outline.goes_on
+        _check_version(look.outline, fail)
+        whole = "verdicts" in look.outline.keys and not look.outline.goes_on
         forced = reader.DOCUMENT if whole else reader.LINES
     return forced or _decide(look, source), look
 
@@ -104,26 +103,28 @@ def _foreign(look: FirstLook) -> Dialect | None:
     return fitting(look)
 
 
-def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -> None:
-    outline = look.outline
+def _first_look(source: Source, text: str, forced: Dialect | None, *, streamed: bool) -> FirstLook:
+    kind: Literal["object", "array"] = "object" if text.lstrip().startswith("{") else "array"
+    look = FirstLook("json", text, Outline(kind, streamed=streamed))
     try:
-        _outline(look, source, fail, ImportTally(), forced)
+        _outline(look, source, ImportTally(), forced)
     except InputFileError:
         # Another tool's file may have values such as NaN, which only canonical files forbid. Its
         # own reader, or an error that names the tool, helps more.
-        canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
-        if canonical or forced in reader.DIALECTS:
+        keys = look.outline.keys
+        if str(keys.get("schema")).startswith(_SCHEMA_FAMILY) or forced in reader.DIALECTS:
             raise
-        known = forced or not outline.keys or _foreign(look)
-        if not known and (other := refusals.of_document(source, outline)):
+        known = forced or not keys or _foreign(look)
+        if not known and (other := refusals.of_document(source, look.outline)):
             raise other from None
-        outline.forget()
-        _outline(look, source, fail, ImportTally(lenient=True), forced)
+        look = FirstLook("json", text, Outline(kind, streamed=streamed))
+        _outline(look, source, ImportTally(lenient=True), forced)
+    return look
 
 
-def _outline(
-    look: FirstLook, source: Source, fail: Fail, tally: ImportTally, forced: Dialect | None
-) -> None:
+def _outline(look: FirstLook, source: Source, tally: ImportTally, forced: Dialect | None) -> None:
+    fail = failing(source)
+
     def steps_in() -> bool:
         dialect = forced or _foreign(look)
         return dialect is not None and dialect.steps_in

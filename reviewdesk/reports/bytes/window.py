@@ -494,14 +494,6 @@ class Outline:
     by_row: bool = False
     """Whether there are more keys than are kept, and every key holds an object."""
 
-    def forget(self) -> None:
-        """Clear the outline, so that it can be filled again."""
-        self.keys.clear()
-        self.lengths.clear()
-        self.length = 0
-        self.goes_on = False
-        self.stopped = self.by_row = False
-
     def first(self, key: str) -> dict[str, Any]:
         """Return the object under a key, or the first of a list of objects; else an empty dict."""
         value = self.keys.get(key)

@@ -25,7 +25,7 @@ from reviewdesk.reports.wording import FieldError, must_be
 
 Row: TypeAlias = dict[str, Any]
 
-_FLAGS = ("correct", "adjudicated", "tentative", "blind", "seen")
+_FLAGS = ("correct", "adjudicated", "blind", "seen")
 _NUMBERS = ("confidence", "weight", "pi")
 _NAMES = {
     "truth": ("truth", "label", "human_label", "human", "gold", "gold_label"),
@@ -227,8 +227,6 @@ class _Label(Strict):
     note: str | None = None
     reviewer: str | None = None
     time: str | None = None
-    tentative: bool | None = None
-    """A key of older exports; a tentative label counts like any other."""
     adjudicated: bool | None = None
     tags: Annotated[list[str], Wanted("a list of texts")] | None = None
     blind: bool | None = None
@@ -238,7 +236,8 @@ class _Label(Strict):
 _KNOWN = {
     *(*_Score.model_fields, *_Label.model_fields),
     *("decision", "stratum", "pi", "selection", "head", "test", "origin"),
-    *("question", "asked_at", "labelled_before"),
+    # A tentative label of an older export counts like any other.
+    *("question", "asked_at", "labelled_before", "tentative"),
 }
 
 
@@ -305,7 +304,7 @@ def read_labels(source: Source) -> list[LabelRow]:
             problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', one.time)}"
             raise fail(where, problem, "")
         # The rows of a long file are held as records, which are far smaller than models.
-        stated = one.model_dump(exclude={"tentative"})
+        stated = one.model_dump()
         stated |= {"adjudicated": bool(one.adjudicated), "tags": tuple(one.tags or ())}
         kept = {key: row[key] for key in _KEPT if key in row}
         found.append(LabelRow(line=line, kept=kept, **stated))
