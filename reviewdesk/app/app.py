@@ -291,7 +291,6 @@ class ReviewApp(App[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "close_desk", priority=True)]
     ENABLE_COMMAND_PALETTE = False
     lateness = 0.0
-    rest = 0.06
     fault: BaseException | None = None
     runner: WorkerRunner
     controller: ReviewController
@@ -414,7 +413,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         top.draw()
         if (follow := getattr(self.screen, "follow", None)) is not None:
             follow()
-        if top is self.review and top.ready and self.review.waiting is None:
+        if top is self.review and top.ready:
             controller.guard.shown()
 
     def edit(self, text: str, suffix: str, then: Callable[[str | None], object]) -> None:

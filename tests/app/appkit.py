@@ -217,7 +217,7 @@ async def staged(
         clock,
         stamp=lambda _event: clock(),
     )
-    app.rest, app.later = 0, clock.after
+    app.later = clock.after
     if driver is not None:
         app.driver_class = driver
     # With tooltips and toasts, as in a real terminal: they are children of the screen too.

@@ -52,7 +52,7 @@ async def visiting(
     opening = Opening(desks[0], run, View()) if shared else run.name
     clock = Clock()
     app = ReviewApp(opening, Settings(), enter=enter)
-    app.clock, app.later, app.rest = clock, clock.after, 0
+    app.clock, app.later = clock, clock.after
     async with app.run_test(size=WIDE):
         on = Visit(app, QuickPilot(app, clock), clock)
         await on.settle()

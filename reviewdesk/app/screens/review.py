@@ -150,8 +150,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
 FRAME = 5
 """The lines around a pane: header, its title, status, strip and footer."""
-SOON = 0.15
-"""Seconds within which an item follows the one before while a key is held."""
 
 POLL = 1.0
 """Seconds between two checks whether another process wrote to the desk."""
@@ -173,12 +171,9 @@ class ReviewScreen(DeskScreen):
         super().__init__(front)
         self._panes: Panes | None = None
         self._place: tuple[object, ...] = ()
-        self._fetches = self._start = 0
+        self._fetches = 0
         self._texts = (0, 0, 0)
         """What was drawn last: the panes, the place in the queue, and what texts are shown."""
-        self.waiting: int | None = None
-        """The texts that are drawn once the steps of a held key have rested, by ``start``."""
-        self._stepped = float("-inf")
 
     def body(self) -> ComposeResult:
         act = self.front.act
@@ -265,17 +260,7 @@ class ReviewScreen(DeskScreen):
         if place != self._place:
             self._place = place
             queue.point(session.index)
-        now = self.front.clock()
-        held = now - self._stepped < SOON
-        stepped = self._start not in {0, controller.start}
-        self._start = controller.start
-        self._stepped = now if stepped else self._stepped
-        if stepped and held and self.front.rest:
-            # While a key is held, the texts are drawn once its steps have rested.
-            self.waiting = controller.start
-            self.set_timer(self.front.rest, partial(self._draw_waiting, controller.start))
-        else:
-            self._draw_texts(controller)
+        self._draw_texts(controller)
         for name, note in _title_notes(controller).items():
             focused = name == panes.current
             title = partial(one_line, title_line, name.upper(), note, focused=focused)
@@ -301,15 +286,9 @@ class ReviewScreen(DeskScreen):
         if not panes.tiny:
             self.set_focus(self._focused(panes), scroll_visible=False)
 
-    def _draw_waiting(self, start: int) -> None:
-        if self.waiting == start and self.is_running:
-            self._draw_texts(self.front.controller)
-            self.front.controller.guard.shown()
-
     def _draw_texts(self, controller: ReviewController) -> None:
         """Draw the item, or the page that is shown in its place, and the jury."""
         start, turns, seek = self._texts
-        self.waiting = None
         self._texts = controller.start, controller.seen.turns, controller.seek
         session = controller.session
         figures = controller.figures

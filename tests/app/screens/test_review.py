@@ -51,23 +51,6 @@ async def test_the_text_has_the_keys_until_the_queue_is_given_them(tmp_path: Pat
         assert stage.current == first
 
 
-async def test_the_texts_follow_a_held_key_once_it_rests(tmp_path: Path) -> None:
-    bodies = [verdict(number, output=f"answer {number}") for number in range(1, 9)]
-    async with showing(tmp_path, *bodies, size=WIDE) as stage:
-        stage.app.rest = 0.2
-        await stage.press("J", wait=1)
-        # A single step draws all at once; of two that follow each other, the list alone follows.
-        assert stage.item.verdict.body["output"] in stage.review.item.text
-        await stage.press("J", wait=0.05)
-        answer = stage.item.verdict.body["output"]
-        assert answer not in stage.review.item.text
-        # What is not on screen yet cannot be labelled.
-        await stage.press("p", wait=0.05)
-        assert labels(stage.desk, stage.session.run) == [None] * len(bodies)
-        await stage.pilot.pause(0.3)
-        assert answer in stage.review.item.text
-
-
 async def test_the_foot_shows_five_keys_and_help(opened: tuple[Desk, Run], tmp_path: Path) -> None:
     async with staged(*opened, size=(220, 50)) as stage:
         for keys, foot in (
