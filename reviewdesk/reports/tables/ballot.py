@@ -43,7 +43,6 @@ from reviewdesk.reports.wording import JsonObject, Path, found, must_be
 
 _SLACK = 1e-9
 _STATUSES = frozenset(Status)
-_NO_ERROR = frozenset({"false", "no", "none", "null", "0"})
 
 
 _LABELS = (
@@ -425,9 +424,9 @@ def _share(stated: float, column: str, scale: tuple[float, float]) -> float:
 
 def _message(stated: Any) -> tuple[str, str]:
     """Return why a ballot failed and the error's type; empty texts for false, null and the like."""
-    if blank(stated) or stated in (False, 0, [], {}):
+    if is_missing(stated) or stated in (False, 0, [], {}):
         return "", ""
-    if isinstance(stated, str) and stated.strip().lower() in _NO_ERROR:
+    if isinstance(stated, str) and stated.strip().lower() in {"false", "no", "0"}:
         return "", ""
     if not isinstance(stated, dict):
         text = None if isinstance(stated, bool | int | float) else _text(stated)

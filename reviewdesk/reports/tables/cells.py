@@ -101,7 +101,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     for role, words in re.findall(r"^(\w+): ([^:]*)$", _ROLES, re.MULTILINE)
 }
 """The column names of each role, the clearest first. A column fills only one role."""
-_NAMED = (f"{one}_{end}" for end in ("name", "id", "model") for one in _RATERS)
+_NAMED = (f"{one}_{end}" for end in ("name", "id", "model", "model_name") for one in _RATERS)
 SPELLINGS["judge"] = (*_RATERS, *_NAMED, *SPELLINGS["judge"])
 SPELLINGS["reason"] = REASONS + SPELLINGS["reason"]
 
@@ -538,6 +538,12 @@ def is_answer(cell: Any) -> bool:
         or part_of_whole(cell) is not None
         or USUAL.vote(cell) is not None
     )
+
+
+def is_amount(cell: object) -> bool:
+    """Return True if a cell holds a number, also with a decimal comma, or as 4/5 and 85%."""
+    cell = with_decimal_point(cell)
+    return likely_number(cell) is not None or part_of_whole(cell) is not None
 
 
 USUAL = DecidingWords(ReadOptions())

@@ -89,7 +89,7 @@ class TableContent(TableSample):
             pairs = (
                 pairs if all(type(text) is str and not is_answer(text) for text in texts) else []
             )
-            if lists and pairs == lists:
+            if lists and pairs == lists and not {*texts} & {*self.columns}:
                 self.roles |= {"output": f"{one}.0", "alternative": f"{one}.1"}
                 self.marks = ({"0"}, {"1"})
                 return

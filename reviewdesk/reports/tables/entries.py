@@ -208,11 +208,12 @@ class MapReader:
 
     def _use(self, path: str) -> None:
         for one in [path] if path in self._columns else path.split("|"):
-            if one.endswith(".*") and one not in self._columns:
-                self.used.add(one[:-2])
-                self.used.update(name for name in self._columns if name.startswith(one[:-1]))
-            else:
-                self.used.add(one)
+            self.used.add(one)
+            start, star, end = one.partition(".*")
+            if star and one not in self._columns:
+                self.used.add(start)
+                named = (name for name in self._columns if name.startswith(f"{start}."))
+                self.used.update(name for name in named if name.endswith(end))
 
     def _place(self, raw: Cells, star: str = "*") -> RulePlace:
         place = RulePlace(raw, star, self._columns, plain=self._plain)
@@ -228,7 +229,7 @@ class MapReader:
         found = (
             name[len(start) : len(name) - len(end)]
             for name in dict.fromkeys(self._columns)
-            if name.startswith(start) and name.endswith(end) and len(name) > len(start) + len(end)
+            if name.startswith(start) and name.endswith(end) and len(name) >= len(start) + len(end)
         )
         return [star for star in found if not any(fnmatchcase(star, one) for one in left_out)]
 

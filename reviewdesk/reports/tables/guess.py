@@ -20,6 +20,7 @@ from reviewdesk.reports.tables.cells import (
     is_criterion,
     likely_number,
     name,
+    parsed,
     roles_of,
     usual_scale,
 )
@@ -35,7 +36,7 @@ from reviewdesk.reports.tables.nested import (
     of_people,
     rules_of,
 )
-from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, frame_of, stem_of
+from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, TEXTS, frame_of, stem_of
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes, are_sure
 from reviewdesk.reports.tables.table_map import TableMap, at_path
@@ -182,12 +183,21 @@ class Guesser(TableShapes):
             return None
         plain = bool(self.answering()[1])
         texts = self.made.get("input")
-        inner = [one for one in self.columns if "." not in one and one != texts]
+        inner = [one for one in self.columns if not ("." in one or one == texts)]
+        inner = [one for one in inner if _LIKELY.search(one) or not self.lists_responses(one)]
         for column in sorted(inner, key=lambda one: not _LIKELY.search(one)):
             unlikely = not _LIKELY.search(column) and (asks or _UNLIKELY.search(column))
             if not (plain and unlikely) and (rule := self.held(column)):
                 return self.inner(self.of_all(rule, column), column)
         return None
+
+    def lists_responses(self, column: str) -> bool:
+        """Return True if a column is named after responses, and holds lists of texts."""
+        held = parsed(next(iter(self.cells(column)), None))
+        first = held
+        while isinstance(first, list) and first:
+            first = first[0]
+        return first is not held and type(first) is str and bool(TEXTS["output"].search(column))
 
     def inner(self, rule: JsonObject, column: str) -> Guess:
         """Return the map of a table with the answers of judges inside a column."""

@@ -10,6 +10,7 @@ from reviewdesk.reports.tables.cells import (
     REASONS,
     TOTALS,
     USUAL,
+    is_amount,
     is_answer,
     likely_number,
     roles_of,
@@ -224,7 +225,7 @@ def _shape(cell: Any) -> str:
 def _kind(cell: Any) -> str:
     if not cell or "%" in str(cell):
         return "share" if cell else ""
-    if likely_number(with_decimal_point(cell)) is not None:
+    if is_amount(cell):
         return "number"
     if is_answer(cell):
         return "word"

@@ -12,6 +12,7 @@ from reviewdesk.reports.tables.cells import (
     USUAL,
     CellError,
     Cells,
+    is_amount,
     is_answer,
     is_criterion,
     is_missing,
@@ -234,7 +235,7 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
         ((key, deep),) = inner.items()
         roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
     why = roles.get("reason", "")
-    if why == "note" and all(likely_number(one.get(why)) is not None for one in elements):
+    if why == "note" and all(is_amount(one.get(why)) for one in elements):
         # A "note" is a score in French and German, and a reason in English.
         roles = roles_of(key for key in keys if key != why) | {"score": why}
     elif why in keys and not all(why in one for one in elements):

@@ -12,6 +12,7 @@ from reviewdesk.reports.tables.cells import (
     USUAL,
     Cells,
     DecidingWords,
+    is_amount,
     is_answer,
     is_criterion,
     is_word,
@@ -19,7 +20,6 @@ from reviewdesk.reports.tables.cells import (
     parsed,
     roles_of,
     stated_error,
-    with_decimal_point,
     without_remark,
 )
 from reviewdesk.reports.tables.content import SHORT, TableContent
@@ -43,7 +43,10 @@ _MARKS = (
 )
 _RANGES = r"(?:\s*\((?:[\d\s./–-]+|pass/fail|yes/no|y/n|%)\))?"
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-]{{1,3}}(?=\w)", re.IGNORECASE)
-_BEHIND = re.compile(rf"(?:[\s_.:/-]{{1,3}}|{CAMEL})\(?(?:{_MARKS})\)?{_RANGES}\Z", re.IGNORECASE)
+_BEHIND = re.compile(
+    rf"(?:(?:[\s_.:/-]{{1,3}}|{CAMEL})\(?(?:{_MARKS})\)?|[得评]分|スコア|点数|判定){_RANGES}\Z",
+    re.IGNORECASE,
+)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 MARKED = re.compile(rf"(?:^|[\s_.:/-]|{CAMEL})(?:{_MARKS})s?(?:$|[\s_.:/-])", re.IGNORECASE)
 """Names of columns of scores."""
@@ -67,7 +70,8 @@ _INNER = frozenset({"item", "input", "output", "reference"})
 _OUTER = frozenset({"item", "input", "judge"})
 """Facts that may stand inside an object of a row, and around a row."""
 _HOLDERS = re.compile(
-    r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer|vars|run)[.:/]",
+    r"(?:\w+_)?(?:inputs?|outputs?|data(?:set)?|meta(?:data)?|example|case|row|sample|record|task|answer"
+    r"|vars|run)[.:/](?:\w+[.:/])*",
     re.IGNORECASE,
 )
 """The start of a column's name that only says where a fact was."""
@@ -269,7 +273,7 @@ class TableRoles(TableContent):
         # A "note" is a score in French, and a reason in English.
         for why in free if "score" not in self.roles else ():
             scores = self.cells(why) if why.strip().casefold() in REASONS else []
-            if scores and all(likely_number(with_decimal_point(one)) is not None for one in scores):
+            if scores and all(map(is_amount, scores)):
                 self.roles = roles_of(one for one in free if one != why) | {"score": why}
                 return
 
@@ -448,7 +452,7 @@ class TableRoles(TableContent):
             if place := _HOLDERS.match(column):
                 about = roles_of([column[place.end() :]]).keys()
                 for role in about & (_INNER | ({"reason"} if "meta" in place[0] else set())):
-                    told = role == "output" and place[0][:-1] in _TASKS
+                    told = role == "output" and not _TASKS.isdisjoint(re.split("[.:/]", place[0]))
                     said = "reference" if told else role
                     if said not in self.roles and column not in known:
                         found.setdefault(said, column)

@@ -332,11 +332,14 @@ def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
     around = roles_of(row).keys()
     for key, held in row.items():
         first = held[0] if isinstance(held, list) and held else None
-        if not isinstance(first, dict) or not _holds_answers(first):
+        if not isinstance(first, dict):
+            continue
+        roles = roles_of(first)
+        # A short response, such as "Yes", is no answer of a judge.
+        if not _holds_answers({one: first[one] for one in first if one != roles.get("output")}):
             continue
         if "turn" in first and not {"user", "assistant", "agent"}.isdisjoint(first):
             return key, first
-        roles = roles_of(first)
         if any(map(_is_jury, first.values())):
             return key, first
         of_judge = {*around} & {"judge", "item", "input", "output"} == {"judge"} and held[1:]
@@ -472,7 +475,8 @@ def _csv_layout(text: str) -> Layout | None:
     found: list[tuple[int, int, Layout]] = []
     tabs = {line.count("\t") for line in text.split("\n")[:8] if line}
     # Texts seldom hold a tab, and often commas: as many in every line make a table.
-    for delimiter in "\t" if len(tabs) == 1 and tabs != {0} else _DELIMITERS:
+    likely = _DELIMITERS + (" ",) * text.startswith('"')
+    for delimiter in "\t" if len(tabs) == 1 and tabs != {0} else likely:
         lines = (f"{line}\n" for line in text.split("\n"))
         start: list[list[str]] = []
         with suppress(csv.Error):
@@ -484,6 +488,8 @@ def _csv_layout(text: str) -> Layout | None:
             titles.append(start.pop(0))
         if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
             titles.append(start.pop(0))
+        if len(start) > 2 and {len(start[0]) + 1} == {*map(len, start[1:])}:
+            start[0].insert(0, "")  # R writes no name above those of rows
         if start and len(start[0]) > 1:
             columns, headers = column_names([[*map(on_a_line, record)] for record in start])
             above = judge_above(titles)
@@ -525,7 +531,7 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
                     header -= 1
                     if (
                         layout.headers == 1
-                        and named_apart([*map(on_a_line, fields)])[1:] != columns[1:]
+                        and named_apart([*map(on_a_line, fields)])[1 - width :] != columns[1:]
                     ):
                         raise fail(f"line {place}", "is a header of over 64 KiB", "")
                     top = fields

@@ -203,14 +203,15 @@ class TableShapes(TableRoles):
         return bool(found[True] and found[False]) and max(found[True]) < min(found[False])
 
     def numbered(self, stems: Sequence[str], frame: tuple[str, str]) -> JsonObject:
-        """Return the rule of columns such as ``Judge 1`` beside ``Reason 1``; else nothing."""
-        start = commonprefix(stems) if len(stems) > 1 else ""  # noqa: RUF071 - of names
-        ends = [one[len(start) :] for one in stems]
-        plain = start and all(one.isdecimal() or (len(one) == 1 and one.isupper()) for one in ends)
-        why = plain and self.beside(("", ""), ends, REASONS)
-        score = f"{frame[0]}{start}*{frame[1]}"
-        rule = {"columns": ends, "judge": f"={start}*", "score": score, "reason": why}
-        return rule if why else {}
+        """Return the rule of columns such as ``judge_gpt`` beside ``reason_gpt``; else nothing."""
+        shared = commonprefix(stems) if len(stems) > 1 else ""  # noqa: RUF071 - of names
+        words = shared[: max(map(shared.rfind, _BETWEEN)) + 1]
+        for start in filter(None, (shared, words)):
+            ends = [one[len(start) :] for one in stems]
+            if why := self.beside(("", ""), ends, REASONS):
+                score = f"{frame[0]}{start}*{frame[1]}"
+                return {"columns": ends, "judge": f"={start}*", "score": score, "reason": why}
+        return {}
 
     def beside(self, frame: tuple[str, str], stems: Sequence[str], words: Sequence[str]) -> str:
         """Return the path of columns that are named by judges and one of some words."""

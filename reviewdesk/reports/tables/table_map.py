@@ -219,8 +219,9 @@ def _one_reader(path: str, columns: Sequence[str]) -> Reader:
     if path not in columns:
         if path.startswith("="):
             return lambda _cells: path[1:]
-        if path.endswith(".*"):
-            return lambda cells: _gathered(cells, path[:-2], columns)
+        start, star, end = path.partition(".*")
+        if star:
+            return lambda cells: _gathered(cells, start, end, columns)
     # A name with a point may also name a key inside an object.
     return (lambda cells: at_path(cells, path)) if "." in path else (lambda cells: cells.get(path))
 
@@ -308,12 +309,13 @@ def _side_by_side(held: Mapping[str, Any]) -> dict[Any, dict[str, Any]]:
     }
 
 
-def _gathered(cells: Cells, stem: str, columns: Sequence[str]) -> Any:
-    """Return the cell whose column begins with a stem, several cells as an object, or None."""
+def _gathered(cells: Cells, stem: str, end: str, columns: Sequence[str]) -> Any:
+    """Return the cell whose column has a start and an end, several as an object, or None."""
     found = cells.get(stem)
-    if not isinstance(found, dict):
+    if end or not isinstance(found, dict):
         start = f"{stem}."
-        found = {key[len(start) :]: cells.get(key) for key in columns if key.startswith(start)}
+        named = [key for key in columns if key.startswith(start) and key.endswith(end)]
+        found = {key[len(start) :]: cells.get(key) for key in named}
     filled = {key: one for key, one in found.items() if not blank(one)}
     return next(iter(filled.values())) if len(filled) == 1 else filled or None
 

@@ -37,7 +37,7 @@ def test_scorers_are_jurors_and_known_questions_are_verdicts_of_their_own(text: 
     }  # fmt: skip
     assert (failed["id"], failed["decision"], failed["jurors"]) == ("3", "error", [])
     assert "sk-secret" not in json.dumps([first, failed, report.header, report.notes])
-    assert "columns not read: metadata, experiment_id" in report.notes
+    assert "columns not read: experiment_id" in report.notes
     assert "a span inside a case is not read; the case has its scores (1x)" in report.notes
 
 
