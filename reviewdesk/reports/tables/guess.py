@@ -543,7 +543,11 @@ class Guesser(TableShapes):
         hint += f" question, with --criteria-columns: reviewdesk open {self.command}"
         hint += f" {_naming(judges, asked=bool(asked))}"
         scale = made.scale or usual_scale(chain.from_iterable(map(self.cells, judges)))
-        return hint + _deciding(scale, several=not asked and len(judges) > 1)
+        low, high = scale or (0, 1)
+        stated = f" --scale {low:g}..{high:g}" * ((low, high) != (0, 1))
+        several = not asked and len(judges) > 1
+        hint += " --strategy majority" * several + stated
+        return hint + " --threshold 0.5" * bool(stated or (several and scale))
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
         """Return the columns whose words are not all known, with judges that use the same words."""
@@ -572,14 +576,6 @@ class Guesser(TableShapes):
 def _naming(columns: Sequence[str], *, asked: bool) -> str:
     option = "--criteria-columns" if asked else "--judge-columns"
     return f"{option} {show_line(shlex.quote(','.join(columns)), 300)}"
-
-
-def _deciding(scale: Sequence[float] | None, *, several: bool) -> str:
-    """Return the options by which a score decides, and several judges of one question do."""
-    low, high = scale or (0, 1)
-    stated = f" --scale {low:g}..{high:g}" * ((low, high) != (0, 1))
-    threshold = " --threshold 0.5" * bool(stated or (several and scale))
-    return " --strategy majority" * several + stated + threshold
 
 
 def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:

@@ -363,10 +363,6 @@ def _is_jury(held: Any) -> bool:
     return "judge" in roles and not {"score", "pass", "label"}.isdisjoint(roles)
 
 
-def _is_ballot(held: Any) -> bool:
-    return isinstance(held, dict) and len(held) < _MANY and _holds_answers(held, 0)
-
-
 def _holds_answers(cells: Cells, depth: int = 3) -> bool:
     inner = [one[0] if isinstance(one, list) and one else one for one in cells.values()]
     within = [one for one in inner if isinstance(one, dict)] if depth else []
@@ -404,7 +400,10 @@ def _orient(document: Cells) -> str:
         return "index"
     many = [*rows[0]] if len(rows[0]) > max(_MANY, 2 * len(rows)) else []
     shared = many and all(2 * len(one.keys() & rows[0].keys()) > len(one) for one in rows)
-    answers = shared and all(is_answer(one) or _is_ballot(one) for one in rows[0].values())
+    answers = shared and all(
+        _holds_answers(one, 0) if isinstance(one, dict) and len(one) < _MANY else is_answer(one)
+        for one in rows[0].values()
+    )
     if all(map(str.isdecimal, rows[0])) or (answers and not any(map(is_criterion, many))):
         return "columns"
     if _TEXTS & roles_of(document).keys() and not _TEXTS & roles_of(rows[0]).keys():
