@@ -269,11 +269,8 @@ class BallotMaker:
         self._add_certainty(body, sure, self._scale_of(vote))
         made = values.without_nulls(body, "pass")
         if is_missing(vote.score):
-            scored = (
-                measured(made, self._count)
-                if self._seen.is_scored(vote.judge, vote.dimension)
-                else made
-            )
+            known = self._seen.is_scored(vote.judge, vote.dimension)
+            scored = measured(made, self._count) if known else made
             answers = ("score", "raw_score", "label", "error", "pass")
             if scored is not made:
                 unread = []

@@ -533,11 +533,7 @@ _BLANK = frozenset({"", "\\N"})
 
 def is_answer(cell: Any) -> bool:
     """Return True if a cell holds a number, a vote or a mark, as judges' answers do."""
-    return (
-        likely_number(cell := without_remark(cell)) is not None
-        or part_of_whole(cell) is not None
-        or USUAL.vote(cell) is not None
-    )
+    return is_amount(cell := without_remark(cell)) or USUAL.vote(cell) is not None
 
 
 def is_amount(cell: object) -> bool:

@@ -16,7 +16,6 @@ from reviewdesk.reports.tables.cells import (
     likely_number,
     parsed,
     stated_error,
-    with_decimal_point,
 )
 from reviewdesk.reports.tables.nested import NO_SCORE, TableSample
 from reviewdesk.reports.wording import JsonObject
@@ -159,7 +158,7 @@ class TableContent(TableSample):
             return False
         known = self.known_words()
         if column not in self.unanswered:
-            rest = [one for one in map(with_decimal_point, filled) if not is_answer(one)]
+            rest = [one for one in filled if not is_answer(one)]
             self.unanswered[column] = [one for one in rest if str(one).lower() not in NOT_FINITE]
         rest = self.unanswered[column]
         if known:

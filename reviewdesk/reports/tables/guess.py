@@ -20,7 +20,6 @@ from reviewdesk.reports.tables.cells import (
     is_criterion,
     likely_number,
     name,
-    parsed,
     roles_of,
     usual_scale,
 )
@@ -58,6 +57,8 @@ _UNLIKELY = re.compile(
     re.IGNORECASE,
 )
 """Columns of objects that hardly hold answers, if others do."""
+_TEXTS = re.compile(r"\[\[+['\"]")
+"""The start of the first of several cells that are lists of texts."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
 
@@ -182,22 +183,15 @@ class Guesser(TableShapes):
         if asks and {*ANSWERS} & self.roles.keys():
             return None
         plain = bool(self.answering()[1])
-        texts = self.made.get("input")
-        inner = [one for one in self.columns if not ("." in one or one == texts)]
-        inner = [one for one in inner if _LIKELY.search(one) or not self.lists_responses(one)]
+        said = {self.made.get("input")}
+        lists = (one for one in self.columns if _TEXTS.match(str(self.cells(one)[:1])))
+        said |= {one for one in lists if TEXTS["output"].search(one) and not _LIKELY.search(one)}
+        inner = [one for one in self.columns if not ("." in one or one in said)]
         for column in sorted(inner, key=lambda one: not _LIKELY.search(one)):
             unlikely = not _LIKELY.search(column) and (asks or _UNLIKELY.search(column))
             if not (plain and unlikely) and (rule := self.held(column)):
                 return self.inner(self.of_all(rule, column), column)
         return None
-
-    def lists_responses(self, column: str) -> bool:
-        """Return True if a column is named after responses, and holds lists of texts."""
-        held = parsed(next(iter(self.cells(column)), None))
-        first = held
-        while isinstance(first, list) and first:
-            first = first[0]
-        return first is not held and type(first) is str and bool(TEXTS["output"].search(column))
 
     def inner(self, rule: JsonObject, column: str) -> Guess:
         """Return the map of a table with the answers of judges inside a column."""
@@ -284,8 +278,6 @@ class Guesser(TableShapes):
             made["model"] = made["judge"]
         if "dimension" in roles:
             made["dimension"] = roles["dimension"]
-        if "decision" in made and made.get("pass") == made["decision"]:
-            del made["decision"]
         apart = self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
         won = next((one for role in ANSWERS if self.names_winner(one := made.get(role, ""))), "")
         for role in ANSWERS if won else ():

@@ -14,7 +14,6 @@ from reviewdesk.reports.tables.cells import (
     is_answer,
     likely_number,
     roles_of,
-    with_decimal_point,
 )
 
 
@@ -184,16 +183,12 @@ def _sums_up(cells: Sequence[Any], above: Sequence[Any]) -> bool:
 
     Its name is a word for sums, or is unlike the names above while the texts are empty.
     """
-    rest = [one for one in cells if isinstance(one, str) and one.strip()]
-    label = next((one for one in rest if not is_answer(with_decimal_point(one))), "")
-    others = [*rest]
-    if label:
-        others.remove(label)
-    numbers = all(is_answer(with_decimal_point(one)) for one in others)
+    words = [one for one in cells if isinstance(one, str) and one.strip() and not is_answer(one)]
+    label = next(iter(words), "")
     pairs = [*zip(cells, above, strict=False)]
     texts = [mine for mine, one in pairs if _kind(one) == "text" and one is not above[0]]
     count = sum(map(bool, cells)) - bool(label)
-    if not numbers or not count:
+    if len(words) > 1 or not count:
         return False
     shared = {(_kind(mine), _kind(one)) for mine, one in pairs[1:]}
     other = shared & {("number", "word"), ("share", "word"), ("share", "number")}

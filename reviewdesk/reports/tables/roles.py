@@ -147,13 +147,6 @@ OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE
 """Columns of an outcome that may be the item's, not that of a question."""
 
 
-def _is_vote(cell: object) -> bool:
-    """Return True if a cell is a vote, or has the answer of each judge under its name."""
-    if isinstance(cell, dict):
-        return all(map(is_answer, cell.values()))
-    return USUAL.vote(cell) is not None
-
-
 class TableRoles(TableContent):
     """The roles of the columns of a table, each with its column or path."""
 
@@ -187,8 +180,9 @@ class TableRoles(TableContent):
         votes = self.cells(judge)
         answered = not judged or bool({*ANSWERS} & self.roles.keys())
         decimal = answered and any(str(one).isdecimal() for one in votes)
-        if votes and not decimal and all(map(_is_vote, votes)):
-            del self.roles["judge"]  # its cells are no names
+        cells = [cell for one in votes for cell in (one.values() if type(one) is dict else [one])]
+        if cells and not decimal and all(map(is_answer, cells)):
+            del self.roles["judge"]
             self.people += [judge] if _RATER.search(f"{judge} 1") else []
         self.raw = raw_forms(
             one
@@ -252,9 +246,6 @@ class TableRoles(TableContent):
             is_text = self.is_texts if role == "reference" else self.is_text
             found = next(filter(is_text, likely), "")
             if found and self.roles.get(role, "text") in {"text", "Text"}:
-                if role in self.roles:
-                    # A summary or a translation of the text is the output.
-                    self.roles.setdefault("input", self.roles[role])
                 self.roles[role] = found
         self.find_responses(free)
         if all(map(str.isdecimal, self.columns)):
@@ -359,8 +350,6 @@ class TableRoles(TableContent):
             named = named if asked and {*ANSWERS} & self.roles.keys() else []
         for one in named if judge or single else ():
             told = [*dict.fromkeys([*said, one])]
-            if one == item or not (judge or self.recurs([one])):
-                continue
             if self.recurs(told) and (not question or self.recurs([*told, rubric])):
                 continue
             self.roles = {role: name for role, name in self.roles.items() if name != one}

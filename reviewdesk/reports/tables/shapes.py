@@ -258,8 +258,6 @@ class TableShapes(TableRoles):
         """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
         start, end = frame_of(columns) if columns else ("", "")
         stems = [one[len(start) : len(one) - len(end)] for one in columns]
-        if len(stems) > 1 and all(map(AGAIN.match, stems)):
-            return [self.columns_rule(columns) | {"judge": "=judge", "epoch": "=*"}]
         role, frames = _frames_of(stems)
         rules = []
         for at, (asked, (first, last)) in enumerate(frames.items(), 1):
