@@ -230,11 +230,8 @@ class ReportJournal(DeskJournal):
             sha256 = fingerprint({name: line[name] for name in names})
             self._begin(sha256, line["at"], line["run_id"], {"how": "taken over"})
         elif "call" in line:
-            exchange = msgspec.convert(
-                {name: line[name] for name in Exchange.__struct_fields__ if name in line}, Exchange
-            )
-            about = {"seat": line["seat"], "juror": line["juror"], "usd": line["usd"]}
-            row = {**msgspec.structs.asdict(exchange), **about}
+            row = msgspec.structs.asdict(msgspec.convert(line, Exchange))
+            row |= {name: line[name] for name in ("seat", "juror", "usd")}
             reruns.keep_reply(self.desk.conn, self.plan or 0, row)
         elif "batch" in line:
             name = line["batch"]
