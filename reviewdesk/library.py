@@ -22,9 +22,8 @@ from msgspec import to_builtins
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk, existing
 from reviewdesk.desk.export.report import diagram_of
-from reviewdesk.desk.figures.calibration import segments
+from reviewdesk.desk.figures.calibration import headline_page, segments
 from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, run_rows
-from reviewdesk.desk.figures.people import headline_page
 from reviewdesk.desk.figures.whatif import variants_of, what_if, what_if_item
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.options import OpenOptions, load_options, size_of

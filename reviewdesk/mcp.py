@@ -130,8 +130,8 @@ class DeskTools:
         offset: Offset = 0,
     ) -> dict[str, Any]:
         """Give the calibration of a run's judge by people's labels, and their sampling design."""
+        from reviewdesk.desk.figures.calibration import headline_page
         from reviewdesk.desk.figures.jurors import jurors_page
-        from reviewdesk.desk.figures.people import headline_page
         from reviewdesk.views.json import figures
 
         with self._desk() as desk:

@@ -89,9 +89,13 @@ def _of_run(
     run_name: str | None, *, confidence: str | None, by: str | None, suite: str | None,
     simulate: int | None, full: bool, jurors: bool,
 ) -> None:  # fmt: skip
-    from reviewdesk.desk.figures.calibration import composite_table, segments, simulation
-    from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
-    from reviewdesk.desk.figures.people import headline_page, with_parts
+    from reviewdesk.desk.figures.calibration import (
+        composite_table,
+        headline_page,
+        segments,
+        simulation,
+    )
+    from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, with_parts
     from reviewdesk.desk.gates.suite import suite_weights
     from reviewdesk.views.json import figures
     from reviewdesk.views.json.review import shape

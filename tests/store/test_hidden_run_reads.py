@@ -14,9 +14,9 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export import report
 from reviewdesk.desk.export import report as export
 from reviewdesk.desk.figures import calibration, jurors, whatif
-from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.labels import transfer
 from reviewdesk.desk.review import filters, items, runs
+from reviewdesk.desk.review.runs import panels
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.load import hidden_runs

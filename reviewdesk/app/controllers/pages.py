@@ -10,9 +10,8 @@ from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import calibration_page, skipped
-from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison
-from reviewdesk.desk.figures.people import with_parts, with_question_and_people
+from reviewdesk.desk.figures.calibration import calibration_page, skipped, with_question_and_people
+from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison, with_parts
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details

@@ -9,9 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.calibration import calibration_page, with_question_and_people
 from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.desk.figures.people import with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review import queue
 from reviewdesk.desk.review.items import flips_of_run, of_item

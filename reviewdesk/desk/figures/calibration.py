@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
+from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review.filters import tag_counts
-from reviewdesk.desk.team.claims import told_marks, withheld
+from reviewdesk.desk.review.runs import panels
+from reviewdesk.desk.team.agreement import people_err
+from reviewdesk.desk.team.claims import labelled, told_marks
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
-from reviewdesk.domain.labels.sampling import LabelledRow, audit, chosen_source
+from reviewdesk.domain.labels.sampling import audit, chosen_source
 from reviewdesk.domain.labels.segments import (
     BY,
     UNNAMED,
@@ -25,28 +28,21 @@ from reviewdesk.domain.labels.segments import (
     composites,
     segment_table,
 )
+from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, TruthCounts
 from reviewdesk.domain.stats.figures import SimulatedFigure, Target
 from reviewdesk.domain.verdict import stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, queue
 from reviewdesk.store.connect import reading
-from reviewdesk.store.measures import packed
-from reviewdesk.store.verdicts import by_key, first_key
+from reviewdesk.store.verdicts import by_key
 
 if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.run.columns import Columns
     from reviewdesk.domain.stats.dense import Bools
-
-
-def panels(desk: Desk, run: Run) -> Columns:
-    from reviewdesk.domain.run.columns import unpacked
-
-    first = first_key(desk.conn, run.key)
-    return unpacked(packed(desk.conn, run.key), range(first, first + run.verdicts))
 
 
 def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
@@ -91,12 +87,6 @@ def skipped(desk: Desk, run: Run) -> tuple[Blocker, ...]:
     key, behind = found
     # Which labels wait depends on the panel's decisions; at most this many do.
     return (Blocker(key, by_key(desk.conn, key)["id"], behind, before=True),)
-
-
-def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
-    """Return the run's labelled verdicts in draw order, without those that a figure may reveal."""
-    waiting = withheld(desk).waiting if desk.double else ()
-    return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
 
 
 def labelled_rows(desk: OpenFile, run: Run, source: str | None = None) -> LabelledRows:
@@ -176,6 +166,22 @@ def calibration_page(
         # For similar items, as gates see them: their report or file may lack some confidences.
         such=summary.panel_intervals(made, Target.ITEMS),
     )
+
+
+def headline_page(
+    desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = False
+) -> CalibrationPage:
+    page = calibration_page(desk, run, confidence, jurors=jurors, fits=FitScope.HEADLINE)
+    return with_question_and_people(desk, run, page)
+
+
+def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
+    page = replace(page, answer=answer(desk, run))
+    error = people_err(desk, run)
+    if error is None:
+        return page
+    band = None if error.chosen else sensitivity(page.accuracy, error)
+    return replace(page, people=PeopleErr(error, band))
 
 
 def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:

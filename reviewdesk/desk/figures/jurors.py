@@ -9,14 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import (
-    labelled,
-    labelled_ballots,
-    labelled_rows,
-    panels,
-    stated_trims,
-)
-from reviewdesk.desk.review.runs import overview, tallies
+from reviewdesk.desk.figures.calibration import labelled_ballots, labelled_rows, stated_trims
+from reviewdesk.desk.review.runs import overview, panels, tallies
+from reviewdesk.desk.team.claims import labelled
 from reviewdesk.domain.jurors.facts import (
     BiasProbe,
     JurorCounts,
@@ -28,6 +23,7 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.jurors.panels import CommonItems, PanelComparison, compare_panels
 from reviewdesk.domain.jurors.votes import Labels
+from reviewdesk.domain.labels.segments import BY, segment_table
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.run.volatility import (
@@ -37,6 +33,7 @@ from reviewdesk.domain.run.volatility import (
     against_earlier,
     volatile,
 )
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, WorstSegment
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, runs, verdicts
@@ -218,6 +215,24 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
     position = position_probe(votes)
     made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]
     return (*made_of, *([] if position is None else [position]))
+
+
+def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
+    """Return a page with the worst segment by each property and what correlates with the scores."""
+    if run.whole != run.verdicts or not page.calibration.labelled.n:
+        return page
+    worst = []
+    with reading(desk.conn):
+        made = labelled_rows(desk, run)
+        for by in BY:
+            frame = figures.segment_frame(desk.conn, run.key, by)
+            found = [
+                WorstSegment(by, one.segment, one.labels, one.accuracy)
+                for one in segment_table(made, frame, by)
+                if one.accuracy is not None
+            ]
+            worst += found[:1] if len(found) > 1 else []
+    return replace(page, worst=tuple(worst), probes=bias_probes(desk, run))
 
 
 def _run_time(run: Run) -> tuple[str, int]:

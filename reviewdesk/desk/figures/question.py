@@ -6,7 +6,8 @@ from math import inf
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import labelled, panels
+from reviewdesk.desk.review.runs import panels
+from reviewdesk.desk.team.claims import labelled
 from reviewdesk.domain.labels.question import (
     Given,
     QuestionItems,

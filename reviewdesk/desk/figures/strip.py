@@ -8,10 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import blockers, labelled
+from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import answer, question
 from reviewdesk.desk.review.items import PaceReader
-from reviewdesk.desk.team.claims import told_marks
+from reviewdesk.desk.team.claims import labelled, told_marks
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.records import Applied, Blocker, Calibration, Head, Metrics, Pace, Run

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import labelled_rows, panels
+from reviewdesk.desk.figures.calibration import labelled_rows
 from reviewdesk.desk.options import quorum_of, share_of, strategy_of
+from reviewdesk.desk.review.runs import panels
 from reviewdesk.domain import values, whatif
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names

@@ -5,7 +5,7 @@ from collections import defaultdict
 from msgspec import to_builtins
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import labelled
+from reviewdesk.desk.team.claims import labelled
 from reviewdesk.domain.labels.improve import (
     KIND,
     Half,

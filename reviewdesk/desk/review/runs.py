@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,6 +20,9 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.store import measures, runs, verdicts
 from reviewdesk.store.connect import reading
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.run.columns import Columns
 
 
 class Opening(Struct, frozen=True):
@@ -115,3 +119,11 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             unlabelled=run.human_labels
             and run.human_labels - verdicts.count_human_labelled(desk.conn, run.key),
         )
+
+
+def panels(desk: Desk, run: Run) -> "Columns":
+    """Return the ballots of a run's verdicts as columns."""
+    from reviewdesk.domain.run.columns import unpacked
+
+    first = verdicts.first_key(desk.conn, run.key)
+    return unpacked(measures.packed(desk.conn, run.key), range(first, first + run.verdicts))

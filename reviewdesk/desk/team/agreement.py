@@ -9,12 +9,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
-from reviewdesk.desk.team.claims import double_share
+from reviewdesk.desk.team.claims import double_share, labelled
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, decided_strata
 from reviewdesk.domain.labels.team import (
     Disagreement,

@@ -5,9 +5,10 @@ from itertools import chain
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.labels.chain import DESK
+from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.team import MOST_OPINIONS, is_double
 from reviewdesk.domain.records import NOT_WITHHELD, Applied, Head, Run, Withheld
-from reviewdesk.store import reviewers, verdicts
+from reviewdesk.store import figures, reviewers, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import head, marks, touched
 from reviewdesk.store.queue import RunKeys
@@ -75,6 +76,12 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
         elif labels == 1 and not revealed:
             others.add(item)
     return Withheld(desk.reviewer, waiting, others)
+
+
+def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
+    """Return the run's labelled verdicts in draw order, without those that a figure may reveal."""
+    waiting = withheld(desk).waiting if desk.double else ()
+    return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
 
 
 def told_marks(desk: OpenFile, of: RunKeys, hidden: Withheld) -> bytearray:

@@ -10,9 +10,8 @@ import pytest
 from msgspec.structs import fields
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.desk.review.runs import overview
+from reviewdesk.desk.review.runs import overview, panels
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage, Windows
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run import window as windows

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
+from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+from reviewdesk.desk.team.claims import labelled
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY, LabelColumns
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
