@@ -53,14 +53,8 @@ _SIDE = 400.0
 """The side of the square that figures are drawn in."""
 
 
-class PagePart(Struct, frozen=True):
-    """A part of the appendix with its own heading; ``name`` is the target of links to it."""
-
-    name: str
-    title: str
-    sections: tuple[Section, ...]
-
-
+PagePart: TypeAlias = tuple[str, tuple[Section, ...]]
+"""A part of the appendix: its heading, and what stands below it."""
 ListedVerdict: TypeAlias = tuple[Item, RerunHistory]
 """A verdict that a file lists, with its re-runs."""
 
@@ -132,10 +126,10 @@ def parts(about: RunOverview, found: JurorsPage, other: WhatIfTable) -> tuple[Pa
     every = jurors(found).every
     rated = [rates(found, Target.ITEMS)] if found.jurors else []
     return (
-        PagePart("run", "Run", run(about.details).every),
-        PagePart("calibration", "Calibration", (*figures, *bins)),
-        PagePart("jurors", "Jurors", (every[0], *rated, *every[1:])),
-        PagePart("what-if", "What if", what_if(other).every),
+        ("Run", run(about.details).every),
+        ("Calibration", (*figures, *bins)),
+        ("Jurors", (every[0], *rated, *every[1:])),
+        ("What if", what_if(other).every),
     )
 
 
