@@ -319,7 +319,7 @@ def serve(
         raise UsageError("--read-only names its run already", "Leave --run out.")
     try:
         from reviewdesk.web.access import SignOn, Site, is_loopback, public_origin
-        from reviewdesk.web.server import Offer, serve
+        from reviewdesk.web.server import serve
     except ModuleNotFoundError as error:
         problem = f"serve needs {error.name}, which is not installed"
         raise UsageError(problem, "Install it: pip install 'reviewdesk[web]'.") from None
@@ -349,7 +349,7 @@ def serve(
         command += ["--signed-on"] if sign_on is not None else []
         serve(
             lambda taken: Site(host, taken, origins, sign_on=sign_on),
-            (host, port), Offer(command, most), say, ready,
+            (host, port), command, most, say, ready,
         )  # fmt: skip
         desk.still_there()
         say(f"saved in {desk.path}")

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from aiohttp import WSMsgType, web
-from msgspec import Struct
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server
@@ -203,20 +202,16 @@ def _without_traceback(record: logging.LogRecord) -> bool:
     return True
 
 
-class Offer(Struct, frozen=True):
-    """The service of a server: the command of a console, and the most visitors at a time."""
-
-    command: Sequence[str]
-    most: int
-
-
 class ConsoleServer:
     """Serves a site, and keeps the consoles that it has started."""
 
-    def __init__(self, site: Site, offer: Offer, say: Callable[[str], None]) -> None:
-        """Serve ``offer`` on ``site``; ``say`` receives the errors that consoles print."""
+    def __init__(
+        self, site: Site, command: Sequence[str], most: int, say: Callable[[str], None]
+    ) -> None:
+        """Take a console's command and the most visitors; ``say`` gets what consoles print last."""
         self.site = site
-        self.offer = offer
+        self.command = command
+        self.most = most
         self.say = say
         self.visitors: set[Visitor] = set()
         self.library = Server("")  # for its page files and downloads
@@ -280,13 +275,13 @@ class ConsoleServer:
         return web.Response(text=self.page, content_type="text/html")
 
     async def _console(self, request: web.Request) -> web.StreamResponse:
-        if len(self.visitors) >= self.offer.most:
+        if len(self.visitors) >= self.most:
             raise web.HTTPServiceUnavailable(text=FULL)
         query = request.query
         size = size_of(query.get("width"), query.get("height")) or (80, 24)
         page = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=_LONGEST_MESSAGE)
         visitor = Visitor(
-            self.offer.command, page, self.library.download_manager, request.get("reviewer")
+            self.command, page, self.library.download_manager, request.get("reviewer")
         )
         self.visitors.add(visitor)
         try:
@@ -314,7 +309,8 @@ class ConsoleServer:
 def serve(
     site: Callable[[int], Site],
     address: tuple[str, int],
-    offer: Offer,
+    command: Sequence[str],
+    most: int,
     say: Callable[[str], None],
     ready: Callable[[Site], None],
 ) -> None:
@@ -325,7 +321,7 @@ def serve(
     """
     with _listen(*address) as listener:
         made = site(listener.getsockname()[1])
-        asyncio.run(_run(ConsoleServer(made, offer, say), listener, lambda: ready(made)))
+        asyncio.run(_run(ConsoleServer(made, command, most, say), listener, lambda: ready(made)))
 
 
 def _listen(host: str, port: int) -> socket.socket:

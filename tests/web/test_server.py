@@ -12,7 +12,7 @@ from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse, WSMs
 from aiohttp.client_exceptions import WSServerHandshakeError
 
 from reviewdesk.web.access import SignOn, Site
-from reviewdesk.web.server import DRIVER, ConsoleServer, Offer, environment
+from reviewdesk.web.server import DRIVER, ConsoleServer, environment
 
 ECHO = """
 import json, os, sys
@@ -73,8 +73,8 @@ class Stage:
 @asynccontextmanager
 async def stage(folder: Path, most: int = 2) -> AsyncIterator[Stage]:
     note, said = folder / "note", list[str]()
-    offer = Offer([sys.executable, "-c", ECHO, str(note)], most)
-    server = ConsoleServer(Site("127.0.0.1", 1), offer, said.append)
+    command = [sys.executable, "-c", ECHO, str(note)]
+    server = ConsoleServer(Site("127.0.0.1", 1), command, most, said.append)
     runner = web.AppRunner(server.application())
     await runner.setup()
     try:
@@ -143,7 +143,7 @@ async def test_behind_a_sign_on_only_its_proxy_is_answered(path: str, on: Stage)
 async def test_a_console_behind_a_sign_on_is_started_for_whom_the_proxy_names(on: Stage) -> None:
     sign_on = SignOn.of("X-Remote-User", ["127.0.0.1"])
     on.server.site = Site("127.0.0.1", on.server.site.port, sign_on=sign_on)
-    on.server.offer = Offer([*on.server.offer.command, "--signed-on"], 1)
+    on.server.command = [*on.server.command, "--signed-on"]
     page = await on.connect(**{"X-Remote-User": "ann lee"})
     assert json.loads(await page.receive_bytes())[3] == "ann lee"
     await page.close()
@@ -278,7 +278,7 @@ async def test_a_malformed_request_is_one_line(on: Stage, caplog: pytest.LogCapt
 
 async def test_a_console_that_cannot_start_is_told_of(on: Stage) -> None:
     script = "import sys; sys.exit('no desk \\x1b[31mhere')"
-    on.server.offer = Offer([sys.executable, "-c", script], 1)
+    on.server.command = [sys.executable, "-c", script]
     page = await on.connect()
     assert (await page.receive()).type in {WSMsgType.CLOSE, WSMsgType.CLOSED}
     await all_gone(on)
