@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
+from itertools import groupby
 from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import Any, Self, TypeVar, Unpack, overload
@@ -419,16 +420,14 @@ class DeskRun(LibraryResult):
 
         def read(places: Iterable[int]) -> list[DeskRecord]:
             made = []
-            last = -1
             with self._use() as (desk, run):
-                for place in places:
-                    if (verdict := bisect_right(ends, place)) != last:
-                        last = verdict
-                        stated, found = assessed(desk, run, verdict)
-                        rows = review.ballots(stated, found)
-                    seat = place - ends[verdict]  # from the end of its verdict
-                    row = {"run": run.name, "verdict": stated.id, **rows[seat]}
-                    made.append(DeskRecord("ballot", row))
+                for verdict, group in groupby(places, partial(bisect_right, ends)):
+                    stated, found = assessed(desk, run, verdict)
+                    rows = review.ballots(stated, found)
+                    for place in group:
+                        seat = rows[place - ends[verdict]]  # from the end of its verdict
+                        row = {"run": run.name, "verdict": stated.id, **seat}
+                        made.append(DeskRecord("ballot", row))
             return made
 
         with self._use() as (desk, run):

@@ -87,7 +87,7 @@ class WorkLog:
         if event.kind == "label":
             _put(self._labels, event.key, by=int, stands=stands)
             self._newest.pop(own, None)
-            if newest := _newest_label(log):
+            if newest := _newest(log, "label"):
                 self._newest[own] = newest.key
         if again := event.detail.get("again"):
             item = bytes.fromhex(again)
@@ -99,7 +99,7 @@ class WorkLog:
         self._offer(own)
 
     def _offer(self, item: bytes) -> None:
-        newest = _newest_label(self._of_item.get(item, []))
+        newest = _newest(self._of_item.get(item, []), "label")
         offered = newest and newest.detail.get("blind") and not self._came.get(item)
         (self._offered.add if offered else self._offered.discard)(item)
 
@@ -109,7 +109,7 @@ class WorkLog:
         last = self._after[-1:]
         rest = count - bisect_left(self._labels, last[0]) if last else count + 1
         for item in repeats_due(self._newest, self._offered, rest, self._seed, self._share):
-            first = _newest_label(self._of_item[item])
+            first = _newest(self._of_item[item], "label")
             key = None if first is None else self._keys(item).get(first.verdict or "")
             if key is not None and item.hex() != label_of:
                 yield item.hex(), key
@@ -120,7 +120,7 @@ class WorkLog:
             return None
         came = all_[-1]
         log = self._of_item.get(item, [])
-        first = _newest_label(log, came.key)
+        first = _newest(log, "label", came.key)
         keys = self._keys(item)
         if first is None or first.verdict not in keys:
             return None
@@ -133,7 +133,7 @@ class WorkLog:
             after=self._keys(_item(came)).get(came.verdict or ""),
             blind=first.detail.get("blind") is True and first.detail.get("told") is False,
             deferred=any(event.kind == "defer" for event in later),
-            second=next((event for event in reversed(later) if event.kind == "repeat"), None),
+            second=_newest(later, "repeat"),
         )
 
     def _keys(self, item: bytes) -> dict[str, int]:
@@ -142,14 +142,11 @@ class WorkLog:
         return self._verdicts[item]
 
     def pairs(self) -> list[LabelPair]:
-        seconds = [
-            second
-            for log in self._of_item.values()
-            if (second := next((one for one in reversed(log) if one.kind == "repeat"), None))
-        ]
+        logs = self._of_item.values()
+        seconds = [second for log in logs if (second := _newest(log, "repeat"))]
         found = []
         for second in sorted(seconds, key=_key):
-            first = _newest_label(self._of_item[_item(second)], second.key)
+            first = _newest(self._of_item[_item(second)], "label", second.key)
             if first is not None and first.label and second.label:
                 found.append(
                     LabelPair(first.label, second.label, bool(second.detail.get("unseen")))
@@ -168,9 +165,9 @@ def _item(event: Event) -> bytes:
     return bytes.fromhex(event.item_hash or "")
 
 
-def _newest_label(log: Sequence[Event], before: float = math.inf) -> Event | None:
-    labels = (one for one in reversed(log) if one.kind == "label" and one.key < before)
-    return next(labels, None)
+def _newest(log: Sequence[Event], kind: str, before: float = math.inf) -> Event | None:
+    found = (one for one in reversed(log) if one.kind == kind and one.key < before)
+    return next(found, None)
 
 
 def second_label(key: int, truth: Truth, view: View | None, *, blind: bool, unseen: bool) -> Edit:
