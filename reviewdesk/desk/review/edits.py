@@ -20,6 +20,7 @@ from reviewdesk.file_output import may_write, whole_file
 from reviewdesk.store import events, reviewers, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
+from reviewdesk.store.load.hidden_runs import LockPace
 
 ONCE = "once"
 """The fact of an event that names the edit it was made by, so that no edit is saved twice."""
@@ -144,8 +145,6 @@ def rest(
 ) -> Event:
     """Undo or redo the other batches of an import, each by itself; return an event of all."""
     batches = events.batches(desk.conn, desk.reviewer, done.target or 0)
-    from reviewdesk.store.load.hidden_runs import LockPace
-
     count = done.detail["count"]
     pace = LockPace()
     for place, action in enumerate(reversed(batches) if done.kind == "undo" else batches):
