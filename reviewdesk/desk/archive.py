@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from reviewdesk.desk.labels.transfer import import_human
@@ -500,7 +500,7 @@ class _Reading:
             seed=seed,
             notes=with_undecided([about, *notes], counts),
             skipped=skipped,
-            archive=stats.as_json(),
+            archive=json.encode(stats).decode(),
         )
 
 

@@ -343,7 +343,6 @@ def verdict_reader(
 
 
 def generator_of(stated: Mapping[str, Any]) -> Generator:
-    """Return the generator that a report's header or a verdict states."""
     found = stated.get("generator") or {}
     return Generator(found.get("model"), found.get("vendor"))
 

@@ -73,16 +73,15 @@ class Variant(Struct, frozen=True):
     @property
     def group(self) -> Group:
         """What the variant changes; of several changes, the last in the table's order."""
-        if self.dropped is not None:
-            return Group.JURORS
-        if self.threshold is not None:
-            return Group.THRESHOLDS
-        if self.quorum is not None:
-            return Group.QUORUMS
-        if self.fraction is not None or self.rounding is not None:
-            return Group.TRIMS
-        ruled = self.strategy is not None or self.outliers is not None
-        return Group.RULES if ruled else Group.STANDING
+        changes = {
+            Group.JURORS: (self.dropped,),
+            Group.THRESHOLDS: (self.threshold,),
+            Group.QUORUMS: (self.quorum,),
+            Group.TRIMS: (self.fraction, self.rounding),
+            Group.RULES: (self.strategy, self.outliers),
+        }
+        made = (group for group, settings in changes.items() if set(settings) != {None})
+        return next(made, Group.STANDING)
 
     @property
     def name(self) -> str:
@@ -109,7 +108,6 @@ class PolicyCounts(Struct, frozen=True):
     own: bool = True
 
     def merge(self, other: "PolicyCounts") -> "PolicyCounts":
-        """Return the counts over the verdicts of both."""
         names = ("verdicts", "flipped", "decided", "undecided", "passes")
         sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         marks = {name: getattr(self, name) and getattr(other, name) for name in ("valued", "own")}
@@ -152,7 +150,6 @@ class PolicyResult(Struct, frozen=True):
 
 
 def written(quorum: float | str) -> str:
-    """Format a quorum as people write it."""
     return quorum if isinstance(quorum, str) else f"{quorum:g}"
 
 

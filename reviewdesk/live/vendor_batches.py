@@ -18,18 +18,9 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
+from reviewdesk.live import records
 from reviewdesk.live.keys import read_key
 from reviewdesk.live.limits import CallSession
-from reviewdesk.live.records import (
-    BATCH_HEADER,
-    MAX_BODY,
-    Call,
-    Exchange,
-    Keep,
-    ReplyStore,
-    Request,
-    chance,
-)
 from reviewdesk.live.replies.envelope import decoded, fault_of, text_at
 from reviewdesk.live.retry import LONGEST_WAIT, asked_wait, backoff
 from reviewdesk.live.wires.batches import WIRES, BatchAnswer, Named, Upload, VendorJob
@@ -104,7 +95,7 @@ class BatchClient:
         raise TransportError(UNSURE if is_paid else "batch", "the vendor's answer is not JSON")
 
     async def _text(
-        self, sent: Upload | str, *, is_paid: bool = False, limit: int = MAX_BODY
+        self, sent: Upload | str, *, is_paid: bool = False, limit: int = records.MAX_BODY
     ) -> str:
         """Return the body of a successful answer; try again if that cannot cost twice."""
         place = endpoint(self._juror)
@@ -116,10 +107,10 @@ class BatchClient:
         root = place.url.removesuffix(place.wire.value)
         root = root.removesuffix("/openai") if self._wire.is_native else root
         if isinstance(sent, str):
-            request = Request(root + sent, headers, b"", method="GET", limit=limit)
+            request = records.Request(root + sent, headers, b"", method="GET", limit=limit)
         else:
             headers["content-type"] = sent.content_type
-            request = Request(root + sent.path, headers, sent.body, limit=limit)
+            request = records.Request(root + sent.path, headers, sent.body, limit=limit)
         clock = self._asking.clock
         attempt = 0
         while True:
@@ -150,7 +141,7 @@ class VendorBatch(Struct, frozen=True):
     """The vendor's id; ``None`` if it is not known whether the vendor has the batch."""
 
 
-class BatchStore(ReplyStore, Protocol):
+class BatchStore(records.ReplyStore, Protocol):
     """A store of replies that also keeps which batches wait at vendors."""
 
     @property
@@ -182,7 +173,7 @@ class BatchTransport:
 
     store: BatchStore
     asking: CallSession
-    keep: Keep
+    keep: records.Keep
     waiting: int = 0
     """The calls that wait at a vendor, including those just submitted."""
     fetched: int = 0
@@ -190,7 +181,7 @@ class BatchTransport:
     _known: tuple[VendorBatch, ...] = ()
     _held: dict[str, VendorBatch] = field(default_factory=dict)
     """The batch that each call waited in when the run began, by the call's key."""
-    _chunks: dict[int, dict[str, Call]] = field(default_factory=dict)
+    _chunks: dict[int, dict[str, records.Call]] = field(default_factory=dict)
     """The collected calls of each seat by key, and the ``_sizes`` of their requests in bytes."""
     _sizes: Counter[int] = field(default_factory=Counter)
     _jobs: dict[str, VendorJob | None] = field(default_factory=dict)
@@ -201,7 +192,9 @@ class BatchTransport:
         self._known = tuple(self.store.batches.values())
         self._held = {key: batch for batch in self._known for key in batch.nonces}
 
-    async def send(self, call: Call, stored: Exchange | None) -> Exchange | None:
+    async def send(
+        self, call: records.Call, stored: records.Exchange | None
+    ) -> records.Exchange | None:
         """Return the exchange with which a call's batch ended; ``None`` while the call waits."""
         batch = self._held.get(call.key)
         if batch is not None and batch.name not in self._jobs:
@@ -229,7 +222,7 @@ class BatchTransport:
         answer = BatchAnswer(problem=f"batch_ended: {why}")
         answer = self._answers.get(batch.name, {}).pop(call_id(call.key, nonce), answer)
         hidden = self.asking.redactor
-        exchange = Exchange(
+        exchange = records.Exchange(
             call=call.key,
             attempt=0,
             nonce=nonce,
@@ -239,7 +232,7 @@ class BatchTransport:
             body=hidden.text(answer.body),
             headers={
                 "content-type": "application/json",
-                BATCH_HEADER: hidden.text(job.id),
+                records.BATCH_HEADER: hidden.text(job.id),
             },
             problem=hidden.text(answer.problem) if answer.problem else None,
         )
@@ -263,7 +256,7 @@ class BatchTransport:
 
     # Fetching
 
-    async def _fetch(self, batch: VendorBatch, call: Call) -> VendorJob | None:
+    async def _fetch(self, batch: VendorBatch, call: records.Call) -> VendorJob | None:
         """Return a batch as it stands, and keep its answers; ``None`` if it was never taken."""
         client = BatchClient(call.juror, self.asking)
         waits = VendorJob(batch.id or "")
@@ -316,7 +309,7 @@ class BatchTransport:
         juror = calls[0].juror
         count = len(calls)
         nonces = {call.key: call.prompt.nonce for call in calls}
-        batch = VendorBatch(f"reviewdesk-{chance()}", juror.name, self.asking.at(), nonces)
+        batch = VendorBatch(f"reviewdesk-{records.chance()}", juror.name, self.asking.at(), nonces)
         self.store.keep_batch(batch)
         named = [(call_id(call.key, call.prompt.nonce), call) for call in calls]
         try:

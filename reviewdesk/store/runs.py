@@ -8,6 +8,8 @@ from pathlib import PurePath
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, Truth
@@ -146,7 +148,7 @@ def archive_stats(conn: Connection, key: int) -> "Stats | None":
     from reviewdesk.domain.run.stats import Stats
 
     found = archive_text(conn, key)
-    return None if found is None else Stats.from_json(found)
+    return None if found is None else msgspec.json.decode(found, type=Stats)
 
 
 _DIMENSIONS = """SELECT name, count(x) AS n, avg(x) AS mean, total(x * x) AS squares

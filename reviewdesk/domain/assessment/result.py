@@ -74,7 +74,6 @@ MEANINGS = {flag: meaning for flag, (_, _, meaning) in _SPELLED.items()}
 
 
 def in_words(flags: Flag) -> str:
-    """Return the set flags in words, the most important first."""
     return ", ".join(word for flag, word in WORDS.items() if flag in flags)
 
 

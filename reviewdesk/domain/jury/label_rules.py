@@ -212,7 +212,6 @@ def _custom(columns: LabelBallots, how: Aggregate, rules: LabelRules) -> LabelCo
 
 
 def rule_name(how: Strategy | Aggregate) -> str:
-    """Return the name of a strategy or of a caller's function."""
     return how.value if isinstance(how, Strategy) else getattr(how, "__name__", "custom")
 
 

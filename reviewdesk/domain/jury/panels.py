@@ -163,7 +163,6 @@ class Panels:
         return cast.passes, cast.answered, self.columns.seated, *cast.silent
 
     def votes(self, at: int) -> Votes:
-        """Return the vote count of one panel."""
         return Votes(*(int(column[at]) for column in self.counts))
 
     @cached_property
@@ -284,7 +283,6 @@ class Answers:
         self.panels = Panels(sheet.columns, exact=True)
 
     def at(self, rows: Ints) -> Self:
-        """Return some of the verdicts."""
         return type(self)(rows_of(self.sheet, rows))
 
     @property

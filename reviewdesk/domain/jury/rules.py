@@ -143,7 +143,6 @@ _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
 
 
 def commits(label: str | None) -> bool:
-    """Return True if a juror that gives this label commits to an answer."""
     return folded(label) not in _UNCOMMITTED
 
 

@@ -115,7 +115,6 @@ class LabelColumns:
 
     @staticmethod
     def of_rows(rows: Sequence[LabelledRow]) -> "LabelColumns":
-        """Arrange labelled verdicts, in their order."""
         content = numbered([one.content for one in rows])
         shared = COPY * (content is not None)
         marks = [TRUTHS.index(one.truth) | UNSEEN * (not one.seen) | shared for one in rows]

@@ -219,7 +219,6 @@ def _composite(
     panel = math.fsum(one.weight * (one.passed or 0.0) for one in parts)
 
     def shared(d: int, e: int) -> float:
-        """Return the correlation ``r_de``, given the case of each label."""
         if d == e or target is Target.RUN or not (tests[d] and tests[e]):
             return float(d == e)
         both = {*tests[d]} & {*tests[e]}

@@ -10,13 +10,7 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.gates.expect import default_checks
-from reviewdesk.domain.labels.label_columns import (
-    LabelColumns,
-    Weighing,
-    both_lines,
-    coverage_text,
-    row_warnings,
-)
+from reviewdesk.domain.labels import label_columns
 from reviewdesk.domain.labels.sampling import (
     STRATA,
     LabelledRow,
@@ -60,10 +54,10 @@ class LabelledRows:
     weights, which replace those of the draw, and NaN for an item without one.
     """
 
-    columns: LabelColumns
+    columns: label_columns.LabelColumns
     figures: RunFigures
     source: str
-    weighing: Weighing
+    weighing: label_columns.Weighing
     labelled: Sequence[LabelledRow] = ()
     given: Sequence[float] | None = None
 
@@ -148,7 +142,7 @@ class LabelledRows:
 
     @cached_property
     def lines(self) -> Calibration:
-        return both_lines(self.figures, self.columns, self.source, self.weighing)
+        return label_columns.both_lines(self.figures, self.columns, self.source, self.weighing)
 
     @cached_property
     def headline(self) -> Rows:
@@ -162,11 +156,11 @@ def make_rows(
     given: Sequence[float] | None = None,
 ) -> LabelledRows:
     """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
-    return weigh(LabelColumns.of_rows(labelled), figures, source, given, labelled)
+    return weigh(label_columns.LabelColumns.of_rows(labelled), figures, source, given, labelled)
 
 
 def weigh(
-    columns: LabelColumns,
+    columns: label_columns.LabelColumns,
     figures: RunFigures,
     source: str | None,
     given: Sequence[float] | None = None,
@@ -222,7 +216,7 @@ def alone(
     """Compute a blind session's figures, and the fit if asked, from the labelled verdicts alone."""
     # In file order, because the order of the draw depends on the strata of all verdicts.
     held = sorted(labelled, key=lambda verdict: verdict.key)
-    columns = LabelColumns.of_rows(held)
+    columns = label_columns.LabelColumns.of_rows(held)
     own, stated = columns.own_source
     rows, kept = columns.rows(source or own, scores_stated=stated)
     line = measure(rows, None)
@@ -232,7 +226,7 @@ def alone(
         split=split([held[place] for place in kept.tolist()], rows, given),
         gates=default_checks(line, fitted.null if fitted else None),
         confidence_source=source or own,
-        warnings=tuple(row_warnings(int(columns.decided.sum()) - len(kept), line)),
+        warnings=tuple(label_columns.row_warnings(int(columns.decided.sum()) - len(kept), line)),
         fit=fitted,
     )
 
@@ -241,7 +235,7 @@ def described(made: LabelledRows) -> str | None:
     """Return what the labels describe while some decided stratum has none that counts."""
     if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
         return None
-    return coverage_text(made.weighing.empty, made.figures)
+    return label_columns.coverage_text(made.weighing.empty, made.figures)
 
 
 def strata(made: LabelledRows) -> tuple[Stratum, ...]:
@@ -388,7 +382,7 @@ def simulate(
     of each stratum are labelled as count now. The seed is fixed.
     """
     rng = np.random.default_rng(0)
-    columns = LabelColumns.of_rows(every)
+    columns = label_columns.LabelColumns.of_rows(every)
     own = made.columns
     seen, right = (
         np.bincount((own.stratum * 2 + own.passed)[kept], minlength=2 * len(STRATA))

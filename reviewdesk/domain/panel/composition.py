@@ -6,14 +6,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from reviewdesk.domain.jury import rules
 from reviewdesk.domain.jury.family import Family, family
-from reviewdesk.domain.jury.rules import (
-    LEAST_COMMITTED,
-    Breakdown,
-    breakdown,
-    exact_share,
-    quorum_met,
-)
 from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, thinks
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
@@ -28,7 +22,7 @@ _BROKEN_BY_ONE = frozenset({
 score, and one vote ends unanimity."""
 
 
-def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Breakdown | None:
+def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> rules.Breakdown | None:
     """Return how many bought jurors ``strategy`` tolerates on a panel of ``seats`` jurors.
 
     One more breaks it: moves the value anywhere, or turns a decision on which all others agree.
@@ -36,18 +30,18 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
     jurors state. A supermajority of share ``s`` tolerates ``floor(n (1 - s))``, at most ``n - 3``.
     """
     if strategy is Strategy.TRIMMED_MEAN:
-        return breakdown(seats, rule.trim, rule.rounding)
+        return rules.breakdown(seats, rule.trim, rule.rounding)
     if strategy in {Strategy.MEDIAN, Strategy.MAJORITY}:
-        return Breakdown(seats, (seats - 1) // 2)
+        return rules.Breakdown(seats, (seats - 1) // 2)
     if strategy is Strategy.QUORUM:
-        passing = next(c for c in range(1, seats + 1) if quorum_met(c, seats, rule.quorum))
-        return Breakdown(seats, min(passing, seats - passing + 1) - 1)
+        passing = next(c for c in range(1, seats + 1) if rules.quorum_met(c, seats, rule.quorum))
+        return rules.Breakdown(seats, min(passing, seats - passing + 1) - 1)
     if strategy is Strategy.SUPERMAJORITY:
         # A bought juror may vote the other way, or abstain until too few are left to decide.
-        borne = int(seats * (1 - exact_share(rule.supermajority)))
-        left = seats - LEAST_COMMITTED
-        return None if left < 0 else Breakdown(seats, min(borne, left))
-    return Breakdown(seats, 0) if strategy in _BROKEN_BY_ONE else None
+        borne = int(seats * (1 - rules.exact_share(rule.supermajority)))
+        left = seats - rules.LEAST_COMMITTED
+        return None if left < 0 else rules.Breakdown(seats, min(borne, left))
+    return rules.Breakdown(seats, 0) if strategy in _BROKEN_BY_ONE else None
 
 
 ITEM_BYTES = 4000
@@ -79,8 +73,8 @@ class Composition(Struct, frozen=True):
     seats: tuple[PanelPlace, ...]
     families: tuple[str, ...]
     strategy: Strategy | None
-    trim: Breakdown
-    by_strategy: Breakdown | None
+    trim: rules.Breakdown
+    by_strategy: rules.Breakdown | None
     cost: Cost | None
     unpriced: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -112,9 +106,17 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
     rule = spec.rule
     count = len(seats)
     strategy = spec.strategy_for(()) or (BY_REGIME.get(rule.regime) if rule.regime else None)
-    borne = breakdown(count, rule.trim, rule.rounding)
+    borne = rules.breakdown(count, rule.trim, rule.rounding)
     cost = _cost(spec.jurors, borne.breaks_at)
     families = tuple(dict.fromkeys(seat.family.name for seat in seats if seat.family))
+    own = None if generator is None else family(generator.model, generator.vendor)
+    kin = [one.juror.name for one in seats if own and one.family and one.family.name == own.name]
+    kinship = []
+    if own and kin:
+        kinship.append(f"of the generator's own family ({own.name}): {', '.join(kin)}")
+    elif own is None and generator not in {None, Generator()}:
+        text = "the generator's family is not known, so jurors cannot be compared with it"
+        kinship.append(text)
     return Composition(
         spec=spec,
         seats=seats,
@@ -126,7 +128,7 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
         unpriced=tuple(juror.name for juror in spec.jurors if juror.price is None),
         warnings=(
             *_panel_warnings(spec, families),
-            *_generator_warnings(seats, generator or Generator()),
+            *kinship,
             *(text for seat in seats for text in _juror_warnings(seat)),
         ),
         hash=spec.hash(spec.rubric),
@@ -169,15 +171,6 @@ def _panel_warnings(spec: PanelSpec, families: Sequence[str]) -> Iterator[str]:
             yield f"one model on {_plural(len(some), 'seat')}: {names} ({model})"
     if not spec.rubric:
         yield "the panel has no rubric, so each case must bring its own"
-
-
-def _generator_warnings(seats: Sequence[PanelPlace], generator: Generator) -> Iterator[str]:
-    own = family(generator.model, generator.vendor)
-    kin = [one.juror.name for one in seats if own and one.family and one.family.name == own.name]
-    if own is None and generator != Generator():
-        yield "the generator's family is not known, so jurors cannot be compared with it"
-    elif own and kin:
-        yield f"of the generator's own family ({own.name}): {', '.join(kin)}"
 
 
 def _juror_warnings(seat: PanelPlace) -> Iterator[str]:

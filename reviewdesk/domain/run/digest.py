@@ -45,12 +45,10 @@ class RunDigest:
             self._update(name, _numbers("d", [math.nan if v is None else v for v in values]))
 
     def add_rows(self, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Add the next rows, with the names of their columns."""
         for name, values in zip(names, zip(*rows, strict=True), strict=bool(rows)):
             self.add(name, values)
 
     def add_packed(self, packed: Mapping[str, bytes]) -> None:
-        """Add the packed columns of the next verdicts."""
         for name in packed:
             self._update(f"packed {name}", packed[name])
 

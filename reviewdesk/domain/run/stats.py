@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import add
 from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
@@ -148,13 +147,6 @@ class Stats(Struct, frozen=True):
             self.unanimous_votes,
             self.unknown_ballots,
         )
-
-    def as_json(self) -> str:
-        return msgspec.json.encode(self).decode()
-
-    @staticmethod
-    def from_json(text: str) -> "Stats":
-        return msgspec.json.decode(text, type=Stats)
 
 
 def _summed(one: Record, other: Record) -> Record:

@@ -159,7 +159,6 @@ class VerdictWindow(Struct, frozen=True):
     """The ballots as the columns of ``packing.COLUMNS``."""
 
     def names(self) -> list[str]:
-        """Return the name under which the content of each verdict is drawn."""
         ids: list[str | None] = [None] * len(self.contents)
         for at in self.outputless:
             ids[at] = self.columns["id"][at]
