@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from hashlib import sha256
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -358,7 +358,7 @@ class ChainEvent(Struct, frozen=True, forbid_unknown_fields=True):
     item: Annotated[bytes, Meta(min_length=32, max_length=32)] | None
     label: str | None
     author: _Name
-    tentative: int
+    tentative: Literal[0, 1]
     detail: Annotated[str, Meta(max_length=LONGEST)]
     action: _Place
     target: _Place | None

@@ -18,19 +18,10 @@ from reviewdesk.domain.assessment.result import (
     State,
     Values,
 )
-from reviewdesk.domain.jury import rules
+from reviewdesk.domain.jury import rules, scores
 from reviewdesk.domain.jury.family import bias_warning, family, relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import vote_record
-from reviewdesk.domain.jury.scores import (
-    BAND_OF,
-    LOW,
-    closeness_of,
-    only,
-    spread_of,
-    trim_of,
-    unit_alpha,
-)
 from reviewdesk.domain.jury.stopping import sentence
 from reviewdesk.domain.jury.verdicts import FEW, Verdicts, verdicts_of
 from reviewdesk.domain.panel.case import outside_texts
@@ -71,16 +62,16 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         label_vote = replace(label_vote, decision=DECISION_OF[found.cautioned[0]])
     weighs = rule.used in {Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE}
     fraction = verdict.trim.fraction_under(verdict.policy)
-    cut = trim_of(panels.scores, fraction, verdict.trim.rounding or Rounding.DOWN)
+    cut = scores.trim_of(panels.scores, fraction, verdict.trim.rounding or Rounding.DOWN)
     seats = np.flatnonzero(found.said[:, 0])
     said = [(verdict.ballots[seat].label or "").strip() for seat in seats]
     spelled = {folded(label): label for label in reversed(said)}
     counts = Counter(map(folded, said))
     stopped = bool(found.stopped[0])
     cast = [one.vote for one in verdict.ballots if one.vote is not None]
-    variance = only(found.variance)
+    variance = scores.only(found.variance)
     decision = DECISION_OF[found.decision[0]]
-    score = only(found.score)
+    score = scores.only(found.score)
     pair = pair_of(verdict, found)
     low = bool(found.defined_low[0])
     warning = verdict.bias_warning or bias_warning(
@@ -100,7 +91,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     differ = found.split[0] and not stopped
     escalation = {
         absent or "": absent,
-        "low agreement": not stopped and found.band[0] == LOW,
+        "low agreement": not stopped and found.band[0] == scores.LOW,
         "one vote decides": differ and found.pivotal.any(),
         "the rule asks for unanimity, and the jurors differ": (
             differ and found.uses(Strategy.UNANIMOUS)[0]
@@ -110,17 +101,17 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         seats=_seats(verdict, found, cut),
         votes=votes,
         values=Values(
-            *[only(panels.valued_by(Strategy(name))) for name in Values.__struct_fields__]
+            *[scores.only(panels.valued_by(Strategy(name))) for name in Values.__struct_fields__]
         ),
         decisions=Decisions(**{name: DECISION_OF[code[0]] for name, code in codes.items()}),
         trim=cut,
         agreement=Closeness(
             spread=spread_in(found),
-            alpha=None if stopped else unit_alpha([*counts.elements()] or cast),
-            closeness=None if stopped else closeness_of(variance),
+            alpha=None if stopped else scores.unit_alpha([*counts.elements()] or cast),
+            closeness=None if stopped else scores.closeness_of(variance),
             sd=None if variance is None else math.sqrt(variance),
-            range=only(found.range),
-            margin=only(found.margin),
+            range=scores.only(found.range),
+            margin=scores.only(found.margin),
         ),
         rule=rule,
         decision=decision,
@@ -175,17 +166,17 @@ def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
     source = AgreementSource.REPORTED if reported[0] else AgreementSource.OURS
     metric = verdict.agreement.metric if verdict.agreement else None
     shown = metric if reported[0] else rules.R_WG
-    return AgreementPair(only(value), BAND_OF[band[0]], source, shown)
+    return AgreementPair(scores.only(value), scores.BAND_OF[band[0]], source, shown)
 
 
 def spread_in(found: Verdicts) -> rules.Spread:
     """Return our agreement of a verdict, from columns of length one."""
     n = int(found.panels.scores.count[0])
     if found.stopped[0]:
-        return spread_of(None, n, rules.STOPPED_EARLY)
+        return scores.spread_of(None, n, rules.STOPPED_EARLY)
     answered = int(found.panels.cast.answered[0])
     by_votes = answered if n < 2 <= answered else n
-    return spread_of(only(found.agreement), int(found.said.sum()) or by_votes)
+    return scores.spread_of(scores.only(found.agreement), int(found.said.sum()) or by_votes)
 
 
 def _degraded(verdict: Verdict, used: Strategy | None) -> tuple[list[str], str]:

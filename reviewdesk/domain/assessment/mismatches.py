@@ -455,5 +455,4 @@ def _mislabelled(found: Verdicts, doubts: Bools) -> Bools:
 
 
 def _bits(columns: Iterable[tuple[Bools, Breach]]) -> Ints:
-    found: Ints = np.bitwise_or.reduce([np.where(at, int(kind), 0) for at, kind in columns])
-    return found
+    return np.asarray(np.bitwise_or.reduce([np.where(at, int(kind), 0) for at, kind in columns]))

@@ -8,19 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.jurors.facts import (
-    Alike,
-    Apart,
-    Contest,
-    Difference,
-    JurorCounts,
-    JurorPair,
-    JurorRates,
-    confusion,
-    design,
-    paired,
-    quoted_kappa,
-)
+from reviewdesk.domain.jurors import facts
 from reviewdesk.domain.jury.panels import PASS
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.labels.label_columns import LabelColumns
@@ -169,7 +157,7 @@ def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
 
 def compare(
     to: str, one: Small, two: Small, labels: Labels, z: float = Z, target: Target = Target.RUN
-) -> Difference:
+) -> facts.Difference:
     """Compare the accuracy of two raters, paired on the verdicts that both decided."""
     both = (one >= 0) & (two >= 0)
     apart = both & (one != two)
@@ -187,13 +175,13 @@ def compare(
         _, times = np.unique(labels.content[known], return_counts=True)
         m = len(times)
         count = int(mine.sum())
-        cell = Apart(h, count, m, int(right.sum()), float(seen[h] / size[h]))
+        cell = facts.Apart(h, count, m, int(right.sum()), float(seen[h] / size[h]))
         if m < rows:
             worth = rows**2 / float((times**2).sum())
             hits = float(right.mean()) * m
             cell = replace(cell, right=hits, contents=count * m / rows, worth=worth)
         cells.append(cell)
-    return paired(to, int(both.sum()), cells, z, target)
+    return facts.paired(to, int(both.sum()), cells, z, target)
 
 
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
@@ -226,7 +214,7 @@ def dissents(found: Columns) -> Bools:
 
 def juror_rates(
     found: Columns, labels: Labels, lone: Mapping[str, Bools]
-) -> tuple[dict[str, JurorRates], Contest]:
+) -> tuple[dict[str, facts.JurorRates], facts.Contest]:
     """Return the figures of every juror through the draw, and the panel's contest with them."""
     votes = votes_of(found)
     panel = panel_votes(found)
@@ -235,25 +223,25 @@ def juror_rates(
     for name, cast in votes.items():
         mine, groups = voted(cast, labels)
         alone, of_alone = voted(np.where(lone[name], cast, np.int8(NOTHING)), labels)
-        word = design(mine)
+        word = facts.design(mine)
         run = stratified_rates(mine, clusters=groups)
-        made[name] = JurorRates(
+        made[name] = facts.JurorRates(
             design=word,
             run=run,
             such=stratified_rates(mine, Target.ITEMS, groups),
-            kappa=quoted_kappa(mine)[0] if word.stands else None,
+            kappa=facts.quoted_kappa(mine)[0] if word.stands else None,
             dissent=stratified_rates(alone, clusters=of_alone).accuracy,
-            dissent_design=design(alone),
+            dissent_design=facts.design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
         )
-        cells = confusion(mine)
+        cells = facts.confusion(mine)
         share = cells.right / cells.n if cells.n else None
         # Through the draw, if the labels represent the run.
         share = run.accuracy.estimate if word.stands else share
         if share is not None:
             shares[name] = share
     if len(shares) < 2:
-        return made, Contest()
+        return made, facts.Contest()
     best = max(shares, key=shares.__getitem__)
     voting = {name: cast for name, cast in votes.items() if (cast >= 0).any()}
     z = NormalDist().inv_cdf(1 - 0.025 / (len(voting) - 1))
@@ -261,7 +249,7 @@ def juror_rates(
     def beaten(cast: Small) -> bool:
         return compare("", votes[best], cast, labels, z, Target.ITEMS).low > 0
 
-    return made, Contest(
+    return made, facts.Contest(
         best=best,
         panel=compare(best, panel, votes[best], labels),
         beats_every=all(compare("", panel, cast, labels).low > 0 for cast in voting.values()),
@@ -279,7 +267,9 @@ def kappas(
     within = replace(
         labels, truth=np.where(kept, labels.truth, np.int8(NOTHING)), counted=labels.counted & kept
     )
-    return {name: quoted_kappa(voted(cast, within)[0]) for name, cast in votes_of(found).items()}
+    return {
+        name: facts.quoted_kappa(voted(cast, within)[0]) for name, cast in votes_of(found).items()
+    }
 
 
 def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:
@@ -292,7 +282,7 @@ def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:
 
 def juror_counts(
     found: Columns, deserved: Bools, stated: Mapping[int, AbstractSet[int]]
-) -> tuple[JurorCounts, ...]:
+) -> tuple[facts.JurorCounts, ...]:
     """Return each juror's counts over labelled verdicts, of which ``deserved`` marks the passes."""
     cast = found.votes >= 0
     vote = found.votes == 1
@@ -319,7 +309,7 @@ def juror_counts(
     np.minimum.at(first, found.juror[seated], np.nonzero(seated)[0])
     counts = [np.bincount(found.juror[where], minlength=len(first)) for where in marks.values()]
     made = [
-        JurorCounts(name=name, seat=seat, **dict(zip(marks, figures, strict=True)))
+        facts.JurorCounts(name=name, seat=seat, **dict(zip(marks, figures, strict=True)))
         for name, seat, *figures in zip(
             found.names, first.tolist(), *(one.tolist() for one in counts), strict=True
         )
@@ -328,7 +318,7 @@ def juror_counts(
     return tuple(sorted(made, key=lambda one: (one.seat, one.name)))
 
 
-def pairs(columns: Columns) -> tuple[JurorPair, ...]:
+def pairs(columns: Columns) -> tuple[facts.JurorPair, ...]:
     """Return the 500 pairs of jurors that voted together most, most first."""
     votes = _by_juror(columns, columns.votes, NOTHING)
     scores = _by_juror(columns, columns.scores, np.nan)
@@ -349,7 +339,9 @@ def pairs(columns: Columns) -> tuple[JurorPair, ...]:
         j = int(two[place])
         scored = int((~np.isnan(scores[i] + scores[j])).sum())
         equal = int((scores[i] == scores[j]).sum())
-        every, first, second = (Alike(*counts[:, i, j].tolist()) for counts in (both, *halves))
+        every, first, second = (
+            facts.Alike(*counts[:, i, j].tolist()) for counts in (both, *halves)
+        )
         names = columns.names[i], columns.names[j]
-        made.append(JurorPair(*names, every, (first, second), scored, equal))
+        made.append(facts.JurorPair(*names, every, (first, second), scored, equal))
     return tuple(made)

@@ -379,7 +379,6 @@ _MAY_BE[_slots(np.array([*_HINTS], np.uint32))] = True
 _ALIKE = {"\u212a": b"k", "\u0130": b"i", "\u0131": b"i", "\u017f": b"s"}
 """The letters that a pattern without case takes for ASCII letters."""
 _BLANKS = (*"\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000", *map(chr, range(0x2000, 0x200B)))
-"""The blanks beyond ASCII."""
 _INSTEAD = (
     {one.encode(): b"" for one in UNSEEN}
     | {one.encode(): letter for one, letter in _ALIKE.items()}

@@ -67,7 +67,6 @@ class LabelCount(Struct, frozen=True):
     """The results of a label rule for n panels, ``[n]``."""
 
     label: Ints
-    """The number of the consensus label."""
     seat: Ints
     """The seat that first gave the label; -1 where it is the fallback."""
     level: Bools
@@ -76,7 +75,6 @@ class LabelCount(Struct, frozen=True):
     """How the tie was broken, as in ``TIES``."""
     differ: Bools
     counted: Ints
-    """How many ballots were counted."""
     alike: Ints
     """How many of the counted ballots have the consensus label."""
     decision: Ints

@@ -242,8 +242,7 @@ class Panels:
     def valued(self) -> Bools:
         """Whether a panel has a value, if its rule decides it: ``[n]``."""
         majority = STRATEGIES.index(Strategy.MAJORITY)
-        found: Bools = (self.scores.count > 0) | (self.columns.strategy == majority)
-        return found
+        return np.asarray((self.scores.count > 0) | (self.columns.strategy == majority))
 
 
 def without(columns: Columns, juror: str) -> Columns:
@@ -291,8 +290,7 @@ class Answers:
         return self.panels.used
 
     def uses(self, strategy: Strategy) -> Bools:
-        found: Bools = self.used == STRATEGIES.index(strategy)
-        return found
+        return np.asarray(self.used == STRATEGIES.index(strategy))
 
     @cached_property
     def disputed(self) -> Bools:
@@ -300,8 +298,7 @@ class Answers:
 
     @cached_property
     def stopped(self) -> Bools:
-        found: Bools = np.logical_or.reduce(self.columns.not_asked, axis=0, dtype=np.bool_)
-        return found
+        return np.asarray(np.logical_or.reduce(self.columns.not_asked, axis=0, dtype=np.bool_))
 
     @cached_property
     def returned(self) -> Ints:
@@ -329,13 +326,11 @@ class Answers:
         undetermined = ~np.isnan(columns.scores) & ~columns.withheld
         voteless = (there & (columns.votes == NOTHING) & ~undetermined).any(axis=0)
         every = voteless & (self.labelled >= self.returned)
-        found: Bools = there & (self.declares | every)
-        return found
+        return np.asarray(there & (self.declares | every))
 
     @cached_property
     def says(self) -> Bools:
-        found: Bools = np.logical_or.reduce(self.said, axis=0, dtype=np.bool_)
-        return found
+        return np.asarray(np.logical_or.reduce(self.said, axis=0, dtype=np.bool_))
 
     @cached_property
     def kinds(self) -> Ints:

@@ -48,7 +48,6 @@ class LabelVote(Struct, frozen=True):
     """The name of the strategy or of the callable."""
     label: str
     disagreement: bool | None
-    """Whether the labels differ."""
     agreement_pct: float | None
     """The share of the usable ballots whose label is the consensus, 0..1."""
     seated_share: float | None
@@ -57,7 +56,6 @@ class LabelVote(Struct, frozen=True):
     usable: int
     seated: int
     tie: str | None = None
-    """How a tie was broken."""
     tied: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str | None = None

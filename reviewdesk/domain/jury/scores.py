@@ -181,8 +181,7 @@ class Scores:
         if strategy is Strategy.TRIMMED_MEAN:
             return self.trimmed(self.cuts(fraction, rounding))
         own = {Strategy.WEIGHTED_AVERAGE, Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST}
-        found: Floats = getattr(self, strategy if strategy in own else "mean")
-        return found
+        return np.asarray(getattr(self, strategy if strategy in own else "mean"))
 
     @cached_property
     def mean(self) -> Floats:

@@ -132,7 +132,6 @@ class Claims(Struct, frozen=True):
     per_side: Floats
     """How many scores the trim leaves out at each end."""
     degraded: Bools
-    """Whether the trim is marked as degraded."""
 
 
 class Sheet(Struct, frozen=True):

@@ -201,8 +201,7 @@ class Verdicts(Answers):
         """Whether the agreement shown is low, and defined by its value or by the ballots."""
         value, band, reported = self.shown
         alone = reported & ~self.claims.agreement & ~np.isnan(self.agreement)
-        found: Bools = (band == LOW) & (alone | ~np.isnan(value))
-        return found
+        return np.asarray((band == LOW) & (alone | ~np.isnan(value)))
 
     @cached_property
     def variance(self) -> Floats:

@@ -155,7 +155,6 @@ def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
         "kind": own and event.kind in STANDING,
         "item": event.item is None and event.kind in STANDING,
         "label": event.label not in {"pass", "fail", "unsure", *(() if labelled else (None,))},
-        "tentative": event.tentative not in {0, 1},
         "action": event.action > event.seq,
         "target": (event.target is None) == (event.kind in {"undo", "redo"})
         or (event.target or 0) >= event.seq,

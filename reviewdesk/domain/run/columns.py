@@ -8,16 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.run.packing import (
-    COLUMNS,
-    FAILED,
-    NOT_ASKED,
-    NOTHING,
-    PER_VERDICT,
-    REPLACED,
-    UNKNOWN,
-    PackedRun,
-)
+from reviewdesk.domain.run import packing
 from reviewdesk.domain.stats.dense import Bools, Column, Floats, Ints, Small
 
 _MOST = 1 << 16
@@ -162,12 +153,12 @@ def rows_of(record: Record, rows: Ints) -> Record:
     return replace(record, **taken)
 
 
-def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
+def unpacked(found: packing.PackedRun, keys: Sequence[int]) -> Columns:
     """Unpack columns; raise ValueError unless there is one key for each verdict."""
-    flat = {name: _column(found, name) for name in COLUMNS}
+    flat = {name: _column(found, name) for name in packing.COLUMNS}
     if len(flat["seated"]) != len(keys):
         raise ValueError(f"{len(keys)} keys for the columns of {len(flat['seated'])} verdicts")
-    flat["withheld"] = (flat["stated"] != 0) & (flat["votes"] == NOTHING)
+    flat["withheld"] = (flat["stated"] != 0) & (flat["votes"] == packing.NOTHING)
     whole = [(bar,) if isinstance(bar, float | int | str) else bar for bar in found.quorums]
     return columns_of(flat, keys, [(*bar, None, None)[:3] for bar in whole], found.names)
 
@@ -182,8 +173,8 @@ def columns_of(
     seats = {
         name: by_seat(flat[name], flat["seated"], empty)
         for name, empty in (
-            ("scores", np.nan), ("votes", NOTHING), ("withheld", False), ("failed", 0),
-            ("weights", np.nan), ("juror", NOTHING),
+            ("scores", np.nan), ("votes", packing.NOTHING), ("withheld", False), ("failed", 0),
+            ("weights", np.nan), ("juror", packing.NOTHING),
         )
     }  # fmt: skip
     failed = seats.pop("failed")
@@ -192,13 +183,13 @@ def columns_of(
     place = flat["quorum"]
     known = np.array([*(quorum is not None for quorum, _, _ in bars), False])
     rest = seats | {
-        **{name: flat[name] for name in PER_VERDICT},
-        "failed": (failed == FAILED) | (failed == REPLACED),
-        "replaced": failed == REPLACED,
-        "not_asked": failed == NOT_ASKED,
-        "unknown": failed == UNKNOWN,
-        "missing": (failed != 0) & (failed != NOT_ASKED),
-        "quorum": np.where(known[place], place, np.int32(NOTHING)),
+        **{name: flat[name] for name in packing.PER_VERDICT},
+        "failed": (failed == packing.FAILED) | (failed == packing.REPLACED),
+        "replaced": failed == packing.REPLACED,
+        "not_asked": failed == packing.NOT_ASKED,
+        "unknown": failed == packing.UNKNOWN,
+        "missing": (failed != 0) & (failed != packing.NOT_ASKED),
+        "quorum": np.where(known[place], place, np.int32(packing.NOTHING)),
         "share": place,
         "minimum": place,
     }
@@ -224,15 +215,15 @@ def lean(column: Column) -> Column:
     return np.broadcast_to(first.copy(), column.shape) if bool(same.all()) else column
 
 
-def score_units(found: PackedRun) -> Floats:
+def score_units(found: packing.PackedRun) -> Floats:
     """Return the scores of packed verdicts, ``[seats, verdicts]``; a missing score is NaN."""
     return by_seat(_column(found, "scores"), _column(found, "seated"), np.nan)
 
 
-def vote_units(found: PackedRun) -> Floats:
+def vote_units(found: packing.PackedRun) -> Floats:
     """Return the votes of packed verdicts, ``[seats, verdicts]``: 1, 0, or NaN without a vote."""
-    votes = by_seat(_column(found, "votes"), _column(found, "seated"), NOTHING)
-    return np.where(votes == NOTHING, np.nan, votes)
+    votes = by_seat(_column(found, "votes"), _column(found, "seated"), packing.NOTHING)
+    return np.where(votes == packing.NOTHING, np.nan, votes)
 
 
 def by_seat(flat: Column, seated: Ints, empty: float) -> Column:
@@ -245,6 +236,6 @@ def by_seat(flat: Column, seated: Ints, empty: float) -> Column:
     return made
 
 
-def _column(found: PackedRun, name: str) -> Column:
-    kind = np.dtype(COLUMNS[name])
+def _column(found: packing.PackedRun, name: str) -> Column:
+    kind = np.dtype(packing.COLUMNS[name])
     return np.frombuffer(found.columns[name], kind.newbyteorder("<")).astype(kind, copy=False)

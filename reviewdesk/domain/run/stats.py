@@ -106,7 +106,6 @@ class Stats(Struct, frozen=True):
     votes: NominalState = NominalState()
     jurors: Mapping[str, JurorSums] = {}
     standing: PolicyCounts = PolicyCounts()
-    """The verdicts as they stand."""
     policies: tuple[PolicyCounts, ...] = ()
     """Other rules, each applied to all verdicts; ``Variant()`` is each verdict's own rule."""
 

@@ -6,20 +6,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from reviewdesk.domain import records
 from reviewdesk.domain.gates.expect import LimitCheck
 from reviewdesk.domain.jurors.facts import BiasProbe, JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.labels.team import ReviewerError
-from reviewdesk.domain.records import (
-    Blocker,
-    Calibration,
-    Design,
-    Metrics,
-    TagCount,
-    Truth,
-    labels_missing,
-)
 from reviewdesk.domain.stats.correction import Z, lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, PanelIntervals
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -56,15 +48,15 @@ class WorstSegment(Struct, frozen=True):
 class BlindSplit(Struct, frozen=True):
     """The figures of verdicts labelled blind, of the ``open`` ones, and how many do not say."""
 
-    blind: Metrics
-    open: Metrics
+    blind: records.Metrics
+    open: records.Metrics
     unsaid: int
 
 
 class BlindFigures(Struct, frozen=True):
     """A blind session's figures, which no answer of the panel on an unlabelled verdict moves."""
 
-    metrics: Metrics
+    metrics: records.Metrics
     split: BlindSplit
     gates: tuple[LimitCheck, ...]
     confidence_source: str
@@ -77,7 +69,7 @@ class TruthCounts(Struct, frozen=True):
 
     verdicts: int
     labelled: int
-    cells: Mapping[tuple[Decision, Truth], int] = {}
+    cells: Mapping[tuple[Decision, records.Truth], int] = {}
     """Labelled verdicts by the panel's decision and the label, pass and fail only."""
     undecided: int = 0
 
@@ -90,7 +82,7 @@ class CalibrationPage(Struct, frozen=True):
     estimated by the strata of the draw. ``tags`` counts the items with each tag.
     """
 
-    calibration: Calibration
+    calibration: records.Calibration
     split: BlindSplit
     alone: BlindFigures
     gates: tuple[LimitCheck, ...]
@@ -107,7 +99,7 @@ class CalibrationPage(Struct, frozen=True):
     bins: Mapping[int, int] = {}
     """The unweighted number of labelled verdicts in each bin of confidence."""
     jurors: tuple[JurorCounts, ...] | None = None
-    tags: tuple[TagCount, ...] = ()
+    tags: tuple[records.TagCount, ...] = ()
     answer: RunAnswer | None = None
     people: PeopleErr | None = None
     """``None`` if one person gave every label."""
@@ -115,16 +107,16 @@ class CalibrationPage(Struct, frozen=True):
     """One for each property with figures for two or more segments, if requested."""
     probes: tuple[BiasProbe, ...] = ()
     """Associations that the scores should not have, if requested."""
-    blockers: tuple[Blocker, ...] = ()
-    skipped: tuple[Blocker, ...] = ()
+    blockers: tuple[records.Blocker, ...] = ()
+    skipped: tuple[records.Blocker, ...] = ()
     """The blockers that a blind session shows instead, if requested."""
 
     def telling(self, *, blind: bool = False) -> bool:
         """Return True if the labels suffice for figures or, unless ``blind``, are a census."""
         n = self.calibration.labelled.n
         left = self.counts.verdicts - self.counts.labelled
-        census = self.calibration.design is Design.CENSUS and not blind
-        return n > 0 and (census or not labels_missing(n, left))
+        census = self.calibration.design is records.Design.CENSUS and not blind
+        return n > 0 and (census or not records.labels_missing(n, left))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -148,7 +140,7 @@ class FilePage(Struct, frozen=True):
     ``specificity`` is about such items, and ``None`` unless the rows are a draw of a run.
     """
 
-    calibration: Calibration
+    calibration: records.Calibration
     fit: Fit
     honest: Estimate
     gates: tuple[LimitCheck, ...]
@@ -176,7 +168,7 @@ def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     ):
         right = panel == truth
         text = f"decision:{panel} label:{truth}" if right else f"wrong:{panel}"
-        count = page.counts.cells.get((Decision(panel), Truth(truth)), 0)
+        count = page.counts.cells.get((Decision(panel), records.Truth(truth)), 0)
         cells.append(DrillDown(title, text, count))
     return (
         *cells,
