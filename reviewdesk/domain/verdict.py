@@ -304,7 +304,6 @@ def verdict_from_body(
     if by_regime and not body.get("strategy") and stated.strategy not in {None, by_regime}:
         stated = replace(stated, strategy=None)
     policy = stated if filled is None else stated.over(filled)
-    own = generator_of(body)
     decision = body.get("decision")
     band = body.get("band")
     agreement = body.get("agreement")
@@ -313,7 +312,7 @@ def verdict_from_body(
         test=body["case"]["test"],
         body=body,
         policy=policy,
-        generator=Generator(own.model or generator.model, own.vendor or generator.vendor),
+        generator=generator_of(body, generator),
         ballots=tuple(
             read_ballot(seat, juror, policy) for seat, juror in enumerate(body["jurors"])
         ),
@@ -342,9 +341,10 @@ def verdict_reader(
     )
 
 
-def generator_of(stated: Mapping[str, Any]) -> Generator:
+def generator_of(stated: Mapping[str, Any], other: Generator = _UNNAMED) -> Generator:
+    """Return the generator that a header or a verdict states; ``other`` fills in the rest."""
     found = stated.get("generator") or {}
-    return Generator(found.get("model"), found.get("vendor"))
+    return Generator(found.get("model") or other.model, found.get("vendor") or other.vendor)
 
 
 def _valid(read: Callable[[str, object], Any], stated: object) -> Any:
