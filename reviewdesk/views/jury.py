@@ -127,16 +127,17 @@ def headline(item: Item) -> tuple[Words, ...]:
     found = item.assessment
     threshold = item.verdict.policy.threshold
     decided: list[str | Text] = [_quiet(words.decided(found.decision))]
-    votes = f"{found.votes.passes} of {found.votes.answered} pass" if found.votes.answered else ""
+    answered = found.votes.answered
+    votes = f"{found.votes.passes} of {answered} pass" if answered else "no votes"
     if found.score is not None:
         line = "" if threshold is None else f", needs {threshold:.2f}"
         score = f"{number(found.score)}{line}"
         above = threshold is not None and found.score >= threshold - SLACK
         # A rule that counts votes may decide otherwise than the score would.
         alike = found.decision is (Decision.PASS if above else Decision.FAIL)
-        apart = votes and threshold is not None and not alike
+        apart = threshold is not None and not alike
         decided.append(_quiet(f" {votes} ({score})" if apart else f" {score}"))
-    elif votes:
+    elif answered:
         decided.append(_quiet(f" {votes}"))
     label = None
     if found.decision not in {Decision.PASS, Decision.FAIL}:
@@ -233,9 +234,9 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     ``lines`` limits the lines of each reason; the other flags are then named on one line. A low
     agreement of the ballots is no line of its own, as ``decision`` says it.
     """
-    notes = [note for note in item.assessment.notes if note.flag is not Flag.DERIVED_LOW]
-    if not notes:
+    if not item.assessment.notes:
         return (Paragraph("no flags", Tone.MUTED),)
+    notes = [note for note in item.assessment.notes if note.flag is not Flag.DERIVED_LOW]
     loud = loud_flags(item)
     quiet = [note for note in notes if note.flag not in _TOLD]
     if lines is None:

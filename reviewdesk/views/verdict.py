@@ -233,6 +233,7 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
         said += [": ", outside(human.note, 2000)] if human.note else []
         blocks.append(Paragraph(tuple(said), Tone.NOTE))
     shown = []
+    told: set[str] = set()
     for one in item.history:
         # Re-runs have a section of their own, and an event that was undone says so itself. Labels
         # and tags are somebody's opinion.
@@ -241,13 +242,14 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
             continue
         when, who = given(one)
         text = _in_tone(event(one), Tone.MUTED if one.undone else Tone.TEXT)
+        told.update(piece.text for piece in text)
         author = Text(who.text, Tone.MUTED, outside=True)
         shown.append(Fact(when.text, (*text, "  ", author)))
     if item.row.labelled_by_other:
         blocks.append(Paragraph(NOT_TOLD, Tone.NOTE))
     if shown:
         blocks.append(Facts(tuple(shown), column=18))
-    if item.note:
+    if item.note and item.note not in told:
         blocks.append(Quote(item.note, lead=Text("note  ", Tone.NOTE), indent=6))
     return (Section("Label", tuple(blocks)),) if blocks else ()
 

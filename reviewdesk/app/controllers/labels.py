@@ -428,7 +428,7 @@ def _adjudicate(core: Core) -> None:
         core.refresh()
         core.say(f"{mark}: every label is kept; {core.keys.first('undo')} takes it back")
 
-    title = f"What did {name} deserve? {given}. A reason comes next."
+    title = f"What did {name} deserve? {given}."
     lines = [f"{core.keys.first(f'label.{truth}')}  {TRUTHS[truth]}" for truth in _GIVEN]
     keys = {key: at for at, word in enumerate(_GIVEN) for key in core.keys.keys(f"label.{word}")}
     core.ask(choice(title, lines, keys), chosen)
