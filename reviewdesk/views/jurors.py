@@ -203,9 +203,8 @@ def _against_panel(page: JurorsPage) -> list[Section]:
 def _difference(found: Difference | None) -> tuple[Words, ...]:
     if found is None or not found.items:
         return (NONE,) * 4
-    middle = number(found.estimate, 2, "+")
-    ends = Text(f"{found.low:+.2f} to {found.high:+.2f}", Tone.MUTED)
-    return str(found.apart), str(found.labelled), middle, ends
+    ends = Text(between(found, "+", 2), Tone.MUTED)
+    return str(found.apart), str(found.labelled), number(found.estimate, 2, "+"), ends
 
 
 def _worth(found: PanelWorth | None) -> tuple[Section, ...]:

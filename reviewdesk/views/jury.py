@@ -234,9 +234,10 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     ``lines`` limits the lines of each reason; the other flags are then named on one line. A low
     agreement of the ballots is no line of its own, as ``decision`` says it.
     """
-    if not item.assessment.notes:
-        return (Paragraph("no flags", Tone.MUTED),)
-    notes = [note for note in item.assessment.notes if note.flag is not Flag.DERIVED_LOW]
+    found = item.assessment.notes
+    notes = [note for note in found if note.flag is not Flag.DERIVED_LOW]
+    if not notes:
+        return () if found else (Paragraph("no flags", Tone.MUTED),)
     loud = loud_flags(item)
     quiet = [note for note in notes if note.flag not in _TOLD]
     if lines is None:

@@ -42,6 +42,7 @@ from reviewdesk.views.document import (
     Words,
     joined,
     outside,
+    spans,
     table,
 )
 from reviewdesk.views.jury import provenance
@@ -199,9 +200,9 @@ def _marks(item: Item, *, blind: bool) -> list[Words]:
     if item.row.noted or (item.row.noted_by_others and not blind):
         groups.append(Text("¶ note" if item.row.noted else "¶ note of others", Tone.NOTE))
     if item.tags:
-        groups.append((Text("tags: ", Tone.NOTE), *_in_tone(tag_list(item.tags), Tone.NOTE)))
+        groups.append((Text("tags: ", Tone.NOTE), *spans(tag_list(item.tags), Tone.NOTE)))
     if item.other_tags and not blind:
-        others = _in_tone(tag_list(item.other_tags), Tone.MUTED)
+        others = spans(tag_list(item.other_tags), Tone.MUTED)
         groups.append((Text("tags of others: ", Tone.MUTED), *others))
     return groups
 
@@ -241,7 +242,7 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
         if one.kind in {*RERUNS, "undo", "redo"} or (blind and opinion):
             continue
         when, who = given(one)
-        text = _in_tone(event(one), Tone.MUTED if one.undone else Tone.TEXT)
+        text = [*spans(event(one), Tone.MUTED if one.undone else Tone.TEXT)]
         told.update(piece.text for piece in text)
         author = Text(who.text, Tone.MUTED, outside=True)
         shown.append(Fact(when.text, (*text, "  ", author)))
@@ -252,13 +253,6 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
     if item.note and item.note not in told:
         blocks.append(Quote(item.note, lead=Text("note  ", Tone.NOTE), indent=6))
     return (Section("Label", tuple(blocks)),) if blocks else ()
-
-
-def _in_tone(words: tuple[str | Text, ...], tone: Tone) -> list[Text]:
-    return [
-        Text(one, tone) if isinstance(one, str) else Text(one.text, tone, one.outside)
-        for one in words
-    ]
 
 
 _SCOPES = {

@@ -29,7 +29,8 @@ from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.rates import Voted
 from reviewdesk.domain.stats.rates import stratified_rates as rates
-from reviewdesk.views.jurors import jurors
+from reviewdesk.views.document import plain
+from reviewdesk.views.jurors import _difference, jurors
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 
@@ -91,7 +92,7 @@ def test_every_figure_of_a_juror_is_said() -> None:
     # 2023 of 2089 right, 1234 of 1290 and 789 of 799: all there are, so nothing is left to guess.
     known = ["0.97", "exact", "0.96", "exact", "0.99", "exact"]
     assert rows_of(shown, "a-juror")[0] == ["2089", *known]
-    assert rows_of(shown, "a-juror")[1] == ["234", "200", "-0.12", "-0.20", "to", "-0.05"]
+    assert rows_of(shown, "a-juror")[1] == ["234", "200", "-0.12", "[-0.20,", "-0.05]"]
     # kappa: p_o .96841, p_e (1290·1244 + 799·845)/2089² = .52244. 12 of 30 lone dissents are right.
     assert rows_of(shown, "a-juror")[2] == ["10", "56", "0.93", "12", "of", "30", "(0.40)"]
     change = ["-0.123", "[-0.150,", "-0.100]"]
@@ -102,6 +103,9 @@ def test_every_figure_of_a_juror_is_said() -> None:
         assert said in shown
     assert "these labels do not show whether the panel or its best juror, other" in shown
     assert "panel less other: +0.02 [-0.01, +0.05]" in shown
+    census = Difference(-0.1234, -0.1234, -0.1234, "", "panel", 2345, 234, 234)
+    [*_, ends] = _difference(census)
+    assert plain(ends) == "exact"
     assert "a-juror: other 0.20, two 0.90" in shown
 
 

@@ -88,8 +88,13 @@ def test_a_label_that_was_undone_takes_one_line(tmp_path: Path) -> None:
         desk.label(key, Truth.PASS, blind=False)
         desk.undo()
         lines = document_text(Document(review(desk.item(key), blind=False))).splitlines()
-    assert len([line for line in lines if "label pass" in line]) == 1
-    assert "(undone)" in lines[-1]
+        assert len([line for line in lines if "label pass" in line]) == 1
+        assert "(undone)" in lines[-1]
+        # A note that fits in the line of its event is not said again below it.
+        for note, times in ("over the limit", 1), ("over the limit " * 5, 2):
+            desk.note(key, note.strip())
+            shown = document_text(Document(review(desk.item(key), blind=False)))
+            assert shown.count("note") == times + (times > 1)
 
 
 def test_the_state_of_a_juror_goes_below_where_room_is_short(tmp_path: Path) -> None:
@@ -220,6 +225,17 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
             "rules disagree · differs from its rule · agreement low · votes split"
         ),
     ),
+    # Scores that are neither a pass nor a fail reach the threshold together, and decide nothing.
+    "no votes": (
+        {
+            "jurors": [{"id": name, "score": 0.5, "pass": None} for name in "abc"],
+            "strategy": "quorum",
+            "threshold": 0.5,
+            "decision": "inconclusive",
+            "score": 0.5,
+        },
+        "no decision no votes (0.500, needs 0.50) · not escalated",
+    ),
     "no ballots": ({"jurors": []}, "no decision · no juror answered"),
     "error": (
         {"jurors": [{"id": "a", "error": {"message": "x"}}]},
@@ -291,6 +307,12 @@ def test_a_flag_that_the_escalation_names_is_not_named_again(tmp_path: Path) -> 
     text = document_text(Document((shown,)))
     assert text.count("one vote decides") == 1
     assert "votes split" in text
+
+
+def test_a_low_agreement_alone_is_not_shown_as_no_flags(tmp_path: Path) -> None:
+    low = item(tmp_path, jurors=[juror("a", 1.0), juror("b", 1.0), juror("c", 0.7)])
+    assert flags(low) == ()
+    assert "FLAGS" not in document_text(jury(low))
 
 
 def test_a_jury_of_unknown_families_has_no_column_for_them(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
         return False
     key = core.keys.first(name)
     truth = _truth(name)
-    again = f"Press {key}" if key else "Choose it again"
-    again += f" to label it {TRUTHS[truth]}."
+    press = f"Press {key}" if key else "Choose it again"
+    again = f"{press} to label it {TRUTHS[truth]}."
     if not core.panes.readable:
         core.choose_pane("item")
         core.say_here(f"The item is open. {again}", Tone.TEXT)
@@ -128,7 +128,9 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
             core.choose_pane("item")
         core.seen.turn_to(unseen)
         core.guard.hide()
-        core.say_here(f"You had not seen {PARTS[unseen.part]} yet. {again}", Tone.WARN)
+        # Of a pair, the next press may have to show the other response first.
+        read = f"You had not seen {PARTS[unseen.part]} yet. {press} once you have read it."
+        core.say_here(read, Tone.WARN)
     elif not item.verdict.has_response and core.without_response != item.item_hash:
         core.without_response = item.item_hash
         core.say_here(f"{NO_RESPONSE}. {again}", Tone.WARN)

@@ -63,7 +63,7 @@ def test_a_key_scrolls_to_a_response_that_was_not_on_screen(tmp_path: Path) -> N
         fresh(review)
         review.press("label.fail")
         assert review.labels == [None, None]
-        expected = "You had not seen enough of the response yet. Press f to label it fail."
+        expected = "You had not seen enough of the response yet. Press f once you have read it."
         assert review.notice == expected
         review.press("label.fail", wait=0.1)
         assert review.notice == "fail ignored: too soon"
@@ -106,7 +106,7 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
         assert review.labels == [None, None]
         assert (
             review.notice
-            == "You had not seen the start of the input yet. Press p to label it pass."
+            == "You had not seen the start of the input yet. Press p once you have read it."
         )
         assert review.pane.top <= head < review.pane.top + review.pane.height
         review.press("label.pass")
@@ -129,7 +129,7 @@ def test_one_screenful_of_a_long_response_is_enough(tmp_path: Path) -> None:
         head = review.pane.layout.responses[0].first
         # Title, two headings with a line each and the response's heading leave the rest to it.
         first = HEIGHT - head + 1
-        notice = "You had not seen enough of the response yet. Press p to label it pass."
+        notice = "You had not seen enough of the response yet. Press p once you have read it."
         assert review.notice == notice
         # The last line that was on screen stays at the top.
         assert review.pane.layout.place(review.pane.top).char == len(numbered(first - 2)) + 1
