@@ -41,7 +41,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import reviewer_name
 from reviewdesk.errors import DeskError, ExitCode, UsageError
 from reviewdesk.settings import KEPT, SETTINGS, Settings, settings_path
-from reviewdesk.views.queue import archived
+from reviewdesk.views.queue import loaded
 from reviewdesk.views.team import chain_name
 from reviewdesk.views.words import plural
 
@@ -255,7 +255,7 @@ def archive(
     if wants_json():
         put_json(shapes.archived(made))
     else:
-        put(section_text(archived(made)))
+        put(section_text(loaded(made.run.file, made)))
     if made.bad:
         leave(ExitCode.BAD_INPUT)
 

@@ -559,7 +559,7 @@ def bins(fit: Fit, basis: str) -> Section:
         sign, tone = _MARKS[place(one)]
         cells = (
             f"{low:.1f}-{high:.1f}",
-            words.count(one.n),
+            f"{one.n:,}",
             number(one.mean_confidence, 2),
             number(one.accuracy, 2),
             Text(f"{one.low:.2f}-{one.high:.2f}", Tone.MUTED),

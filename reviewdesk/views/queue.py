@@ -66,32 +66,20 @@ def queue_head(*, blind: bool = False) -> str:
     return f"{'label':9} {'panel':12} {'score':>5} {'agree':>6} {'band':6}  item  test  [flags]"
 
 
-def loaded(file: str, made: Loaded) -> Section:
-    """Describe a loaded file, with the notes of its reader."""
+def loaded(file: str, made: Loaded | Archived) -> Section:
+    """Describe a loaded file or an archive, with the notes of its readers."""
     run = made.run
-    unknown = made.unknown_ballots
+    archive = isinstance(made, Archived)
+    unknown = 0 if isinstance(made, Archived) else made.unknown_ballots
+    verdicts = " verdict" if run.whole == 1 else " verdicts"
     counts = (
-        f" ({'new' if made.new else 'known'}, {run.format}), {plural(run.verdicts, 'verdict')}, "
+        f" ({'new' if made.new else 'known'}, {run.format}), "
+        f"{held(run, verdicts)}, "
         f"{plural(run.ballots, 'ballot')}, {run.flagged:,} flagged, "
+        f"{f'{run.audit:,} in the random check, ' if archive else ''}"
         f"{plural(run.failed_ballots, 'failed ballot')}, "
-        f"{f'{unknown} not understood, ' if unknown else ''}{run.skipped} skipped"
+        f"{f'{unknown} not understood, ' if unknown else ''}{run.skipped:,} skipped"
     )
-    return _loaded(file, made, counts)
-
-
-def archived(made: Archived) -> Section:
-    """Describe an archive, with the notes of its readers."""
-    run = made.run
-    counts = (
-        f" ({'new' if made.new else 'known'}), {held(run)}, {run.ballots:,} ballots, "
-        f"{run.flagged:,} flagged, {run.audit:,} in the random check, "
-        f"{plural(run.failed_ballots, 'failed ballot')}, {run.skipped:,} skipped"
-    )
-    return _loaded(run.file, made, counts)
-
-
-def _loaded(file: str, made: Loaded | Archived, counts: str) -> Section:
-    run = made.run
     labels: list[Words] = [file_labels(run.human_labels)] if run.human_labels else []
     notes: list[Words] = [("note: ", outside(note, 5000)) for note in (*run.notes, *made.notes)]
     more = (Paragraph(text, indent=2) for text in (*labels, *notes))

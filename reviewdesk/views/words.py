@@ -120,10 +120,6 @@ def labels(value: float) -> str:
     return f"{value:,}" if value == int(value) else f"{value:,.1f}"
 
 
-def count(value: int | None) -> str:
-    return NONE if value is None else f"{value:,}"
-
-
 def plural(value: float, one: str, many: str = "") -> str:
     return f"{labels(value)} {one if value == 1 else many or one + 's'}"
 

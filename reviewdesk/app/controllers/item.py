@@ -387,12 +387,6 @@ def _zoom(core: Core) -> None:
         core.arrange(replace(panes, zoomed=not panes.zoomed))
 
 
-def enter_pane(core: Core, name: str) -> None:
-    panes = core.panes
-    if name in panes.names and not panes.alone and name != panes.current:
-        core.choose_pane(name)
-
-
 def _resize(core: Core, by: int) -> None:
     """Widen or narrow the pane with the keys; the item takes from the jury, then the queue."""
     panes = core.panes

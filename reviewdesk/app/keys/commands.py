@@ -19,15 +19,13 @@ from reviewdesk.errors import UsageError
 def matching(typed: str, actions: Iterable[Action]) -> list[Action]:
     """Return the actions in which each typed word is found.
 
-    One with this title comes first, then those whose id has the words at the start of its parts,
-    then those in which every word begins a word; equal actions keep their order.
+    One with this title comes first, then those whose id has the words at the start of its parts.
     """
     words = typed.lower().split()
 
-    def rank(action: Action) -> tuple[bool, int]:
+    def rank(action: Action) -> tuple[bool, bool]:
         name = f" {action.id.replace('.', ' ')} {action.id}"
-        begins = (all(f" {word}" in part for word in words) for part in (name, f" {text(action)}"))
-        return action.title != typed.strip(), -sum(begins)
+        return action.title != typed.strip(), not all(f" {word}" in name for word in words)
 
     def text(action: Action) -> str:
         return f"{action.title.lower()} {action.id.replace('.', ' ')} {action.id}"

@@ -10,7 +10,7 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
+from reviewdesk.app.controllers.item import REASON_KEYS, drag, press_reason
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import PANES, Panes
 from reviewdesk.app.paint.frame import (
@@ -251,8 +251,7 @@ class ReviewScreen(DeskScreen):
             self._arrange(panes)
         session = controller.session
         queue = self.queue
-        queue.fill(session.keys, blind=session.view.blind)
-        queue.choose(session.chosen)
+        queue.fill(session.keys, blind=session.view.blind, chosen=session.chosen)
         if self._fetches != controller.fetches:
             self._fetches = controller.fetches
             queue.reload()
@@ -344,10 +343,12 @@ class ReviewScreen(DeskScreen):
             self.front.controller.guard.stray()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        widget = event.widget
+        name = event.widget.id
+        panes = self.front.controller.panes
         # The focus may have moved on since the event.
-        if isinstance(widget, Widget) and widget.id and widget is self.focused:
-            self.front.act(enter_pane, self.front.controller, widget.id)
+        here = event.widget is self.focused and not panes.alone
+        if here and name in panes.names and name != panes.current:
+            self.front.act(self.front.controller.choose_pane, name)
 
 
 def _title_notes(controller: ReviewController) -> dict[str, str]:

@@ -231,18 +231,18 @@ class QueueList(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
         self._longest = 0
         """The start that the first ids share, and the width of the longest id so far."""
 
-    def fill(self, keys: "array[int]", *, blind: bool) -> None:
+    def fill(
+        self, keys: "array[int]", *, blind: bool, chosen: frozenset[int] = frozenset()
+    ) -> None:
+        if chosen != self._chosen:
+            self._chosen = chosen
+            self.refresh()
         if keys is self._keys and blind is self._blind:
             return
         self._keys = keys
         self._blind = blind
         self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
         self.reload()
-
-    def choose(self, chosen: frozenset[int]) -> None:
-        if chosen != self._chosen:
-            self._chosen = chosen
-            self.refresh()
 
     def reload(self) -> None:
         """Fetch the rows on screen again."""

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reviewdesk.app.controllers.item import enter_pane
 from reviewdesk.app.controllers.state import FieldInput, HelpForm, ScreenRequest
 from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
@@ -100,12 +99,7 @@ def test_zoom_shows_one_pane_and_keeps_the_place(review: Review) -> None:
     review.resize(SMALL)
     review.resize(WIDE)
     assert _alone(review)
-    # A pane that gets the focus while another stands alone does not take its place.
-    enter_pane(review.controller, "jury")
-    assert review.state.panes.current == "item"
     review.press("zoom")
-    enter_pane(review.controller, "jury")
-    assert review.state.panes.current == "jury"
     review.resize(SMALL)
     review.press("zoom")
     assert "under 140 columns" in review.notice
