@@ -25,7 +25,6 @@ from reviewdesk.domain.labels.sampling import (
     chosen_source,
     decided_strata,
     design_of,
-    gaps,
 )
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
@@ -74,6 +73,7 @@ class Weighing(Struct, frozen=True):
     empty: tuple[int, ...]
     design: Design
     gaps: tuple[DrawGap, ...]
+    """Where labels wait, the most first."""
 
 
 _DECISIONS = CODES["decision"]
@@ -310,6 +310,11 @@ class LabelColumns:
         inclusion = np.divide(1, weight, out=np.zeros(len(self)), where=weight > 0)
         strata_of = decided_strata(sizes, decided)
         usable = self.any_of(self.decided & np.isin(self.stratum, strata_of), self.units).sum()
+        gaps = [
+            DrawGap(h, end, many - end)
+            for h, (end, many) in found.items()
+            if many > end and h in strata_of
+        ]
         return Weighing(
             weight * (drawn & self.counts),
             drawn,
@@ -318,7 +323,7 @@ class LabelColumns:
             counted,
             tuple(h for h in strata_of if not counted[h]),
             design_of(int(usable), {h: sizes[h] for h in strata_of}, counted),
-            gaps({h: one for h, one in found.items() if h in strata_of}),
+            tuple(sorted(gaps, key=lambda gap: (-gap.waiting, gap.stratum))),
         )
 
     def scaled(self, given: Floats, sizes: Mapping[int, int]) -> Floats:

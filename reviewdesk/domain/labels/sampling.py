@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from reviewdesk.domain.records import Design, DrawGap, Truth
+from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.distributions import beta_cdf, bisect
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import UsageError
@@ -55,12 +55,6 @@ def decided_strata(sizes: Mapping[int, int], decided: Decided = NOT_STATED) -> l
 def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
     side = h % FIRST_REST
     return decided.get(h) or (size if side == 0 else 0, size if side == 1 else 0)
-
-
-def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
-    """Return where labels wait, by each stratum's prefix and number of labels; the most first."""
-    made = [DrawGap(h, end, many - end) for h, (end, many) in found.items() if many > end]
-    return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 
 
 def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, float]) -> Design:

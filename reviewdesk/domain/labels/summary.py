@@ -77,7 +77,7 @@ class LabelledRows:
     def verdicts(self) -> list[LabelledRow]:
         return [self.labelled[place] for place in self.places.tolist()]
 
-    @property
+    @cached_property
     def weights(self) -> Floats:
         return np.asarray(self.weighing.weights[self.places])
 
@@ -89,7 +89,7 @@ class LabelledRows:
     def drawn(self) -> dict[int, bool]:
         return dict(zip(self.columns.key.tolist(), self.weighing.drawn.tolist(), strict=True))
 
-    @property
+    @cached_property
     def counting(self) -> Bools:
         """Whether each label counts: it says pass or fail of a decided verdict, and has weight."""
         return (self.weighing.weights > 0) & self.columns.decided
