@@ -172,6 +172,9 @@ def test_agreement_is_a_count_with_its_weighted_share() -> None:
     assert "9 of 10 (0.91 after weighting by group)" in document_text(
         team(page(alike, apart, drawn=True))
     )
+    nobody = page(RatedStratum({}))
+    assert "--double" in document_text(team(nobody))
+    assert "--double" not in document_text(team(nobody, double=0.2))
     alone = document_text(team(page(RatedStratum({("pass", "pass"): 3, ("pass", "fail"): 1}))))
     assert "ann and ben  3 of 4  [" in alone
     assert "weighting" not in alone

@@ -14,6 +14,7 @@ from reviewdesk.domain.records import Item, Truth
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views.comparison import comparison
 from reviewdesk.views.document import Document, Section
+from reviewdesk.views.json import review as shapes
 from reviewdesk.views.jury import flags, loud_flags
 from reviewdesk.views.verdict import (
     FIGURES,
@@ -95,6 +96,15 @@ def test_a_label_that_was_undone_takes_one_line(tmp_path: Path) -> None:
             desk.note(key, note.strip())
             shown = document_text(Document(review(desk.item(key), blind=False)))
             assert shown.count("note") == times + (times > 1)
+
+
+def test_every_person_of_a_report_is_in_the_json(tmp_path: Path) -> None:
+    two = [{"label": "pass", "by": "ann"}, {"label": "fail", "by": "ben"}]
+    found = item(tmp_path, human=two[0], meta={"reviewdesk": {"humans": two[1:]}})
+    assert [(one["label"], one["by"]) for one in shapes.verdict(found)["humans"]] == [
+        ("pass", "ann"),
+        ("fail", "ben"),
+    ]
 
 
 def test_the_state_of_a_juror_goes_below_where_room_is_short(tmp_path: Path) -> None:

@@ -295,6 +295,8 @@ def done_lines(session: Session, found: Strip, keymap: Keymap, width: int) -> Li
     facts = Flow(tuple((Text(f"{name} ", Tone.MUTED), text) for name, text in done.items()))
     filter_ = keymap.first("filter")
     command = keymap.first("command") or ":"
+    figures = keymap.first("screen.calibration")
+    exports = "export" not in keymap.withheld
     looks = progress.labelled and not session.withheld
     steps = (
         *((True, keymap.first("blocker"), "".join(one)) for one in waits(found.blockers)),
@@ -302,16 +304,8 @@ def done_lines(session: Session, found: Strip, keymap: Keymap, width: int) -> Li
         (progress.unsure, f"{filter_} label:unsure", "looks again at what you could not tell"),
         (progress.disputed, f"{filter_} label:disputed", "shows where reviewers differ"),
         (looks, f"{filter_} wrong", "looks again at what you labelled against the panel"),
-        (
-            True,
-            keymap.first("screen.calibration"),
-            "how far the judge can be trusted, and the gates",
-        ),
-        (
-            "export" not in keymap.withheld,
-            f"{command}export labels.jsonl",
-            "takes the labels out",
-        ),
+        (True, figures, "how far the judge can be trusted, and the gates"),
+        (exports, f"{command}export labels.jsonl", "takes the labels out"),
         (True, keymap.first("quit"), "closes; everything is saved"),
     )
     following = tuple(

@@ -72,6 +72,8 @@ async def test_a_scroll_that_was_not_drawn_does_not_count(tmp_path: Path) -> Non
 async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
     async with showing(tmp_path, verdict(1, output=LONG), **FILE) as stage:
         await stage.press("ctrl+d")
+        # The line of verdict stands above a text that is scrolled.
+        assert stage.cells()[2].startswith(" pass 2 of 3 pass")
         left = stage.cells()[4:-4]
         for size in ((1, 1), SMALL):
             await stage.resize(size)
