@@ -315,13 +315,12 @@ def records(
     For a document with keys in ``lists``, the elements of those lists are yielded instead, so that
     it is never held whole. ``what`` names the document in errors.
     """
-    if outline.kind == "object" and outline.goes_on:
-        for line, value in read_lines(stream, fail, tally):
-            yield Record(value, (), line)
+    if outline.kind == "object" and outline.goes_on and not outline.indented:
+        yield from (Record(value, (), line) for line, value in read_lines(stream, fail, tally))
         return
     window = Window(stream, fail, tally)
-    if outline.kind == "array":
-        yield from elements(window, ())
+    if outline.kind == "array" or outline.goes_on:
+        yield from _each(window)
     elif any(key in outline.keys for key in lists):
         for key in window.members():
             if key in lists and window.peek() == "[":
@@ -332,6 +331,16 @@ def records(
         yield Record(window.value("$"))
     if window.peek():
         raise fail("", f"continues after the end of the {what}", "Remove it.")
+
+
+def _each(window: Window) -> Iterator[Record]:
+    start = window.peek()
+    while window.peek() == start:
+        line = window.line
+        if start == "[":
+            yield from elements(window, ())
+        else:
+            yield Record(window.value(f"line {line}"), (), line)
 
 
 def elements(window: Window, path: Path) -> Iterator[Record]:

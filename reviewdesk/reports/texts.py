@@ -48,18 +48,16 @@ class JoinedTexts:
         ids = [body.get("id"), *map(origin.get, _PLACES), (body.get("case") or {}).get("test")]
         known = (one for one in ids if isinstance(one, str) and one in self._texts)
         found = self._texts.get(next(known, ""), {})
-        lacking = {key: text for key, text in found.items() if not item.value.get(key)}
+        lacking = {key: text for key, text in found.items() if not body.get(key)}
         if not lacking:
             return item
         self.used += 1
-        return item._replace(value={**item.value, **lacking}, text=None)
+        return item._replace(value={**body, **lacking}, text=None)
 
     def note(self) -> str:
         """Return how many verdicts got texts."""
-        verdicts = "verdict" if self.used == 1 else "verdicts"
-        return (
-            f"{self.used:,} {verdicts} got texts from {self.name}, which has {len(self._texts):,}"
-        )
+        verdicts = f"{self.used:,} verdict{'s' * (self.used != 1)}"
+        return f"{verdicts} got texts from {self.name}, which has {len(self._texts):,}"
 
 
 def _texts(cells: Cells, roles: Mapping[str, str]) -> dict[str, str]:

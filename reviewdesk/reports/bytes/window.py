@@ -488,6 +488,8 @@ class Outline:
     length: int = 0
     goes_on: bool = False
     """Whether something follows the first value, as in JSON Lines."""
+    indented: bool = False
+    """Whether the first value is an object on several lines, and so are those after it."""
     streamed: bool = False
     """Whether to stop at a list that its reader checks; ``stopped`` is true if there was one."""
     stopped: bool = False
@@ -516,6 +518,7 @@ def outline_object(
     Lists are counted, but only their first elements are checked, because their reader checks the
     rest while it reads. If the outline is ``streamed``, the pass ends at the verdicts.
     """
+    start = window.line
     for key in window.members():
         if key in outline.keys:
             raise fail("$", f'has the key "{show_line(key, 60)}" twice', _KEEP_ONE)
@@ -545,6 +548,7 @@ def outline_object(
             length = _outline_value(window, path, outline.keys, key, steps_in)
             if length is not None:
                 outline.lengths[key] = length
+    outline.indented = window.line > start
     outline.goes_on = window.peek() != ""
 
 

@@ -4,6 +4,7 @@ A map is found by the path of its file, or by name: first a person's own, in the
 beside the settings file, then the package's. Both are recognised by their signatures.
 """
 
+import fnmatch
 import os
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
@@ -75,13 +76,7 @@ def _folder() -> Path:
 
 
 def _has(columns: Collection[str], path: str) -> bool:
-    for one in path.split("|"):
-        start, star, end = one.partition("*")
-        if one in columns or (
-            star and any(name.startswith(start) and name.endswith(end) for name in columns)
-        ):
-            return True
-    return False
+    return any(one in columns or fnmatch.filter(columns, one) for one in path.split("|"))
 
 
 def map_text(name: str) -> str:

@@ -70,9 +70,7 @@ def reference(value: object) -> object:
 
 
 def _extra(value: JsonObject | None) -> JsonObject | None:
-    for key in value or ():
-        if keylike(key):
-            raise FieldError((), KEY_FOR_A_NAME, FROM_ENVIRONMENT)
+    _no_key_names(value)
     if taken := reserved_key(value or {}):
         problem = "is written by the program, so extra must not set it"
         raise FieldError((taken,), problem, "Leave it out, or use the juror's own key for it.")
@@ -195,10 +193,10 @@ def _share(check: Callable[[str, object], object]) -> BeforeValidator:
     return BeforeValidator(share)
 
 
-def _no_key_names(routes: dict[str, str] | None) -> dict[str, str] | None:
-    if any(map(keylike, routes or ())):
+def _no_key_names(named: JsonObject | None) -> JsonObject | None:
+    if any(map(keylike, named or ())):
         raise FieldError((), KEY_FOR_A_NAME, FROM_ENVIRONMENT)
-    return routes
+    return named
 
 
 Text: TypeAlias = Annotated[str, FILLED, Wanted("a text that is not empty")]

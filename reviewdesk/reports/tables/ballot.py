@@ -369,9 +369,9 @@ class BallotMaker:
             if isinstance(word, str) and not is_plain(word):
                 body.setdefault("label", word.strip())
         elif isinstance(word, str):
-            stated_label = {key: body[key] for key in ("label",) if key in body}
+            shown = body.get("label", word.strip())
             self._add_label(body, word)
-            body.update(stated_label)
+            body["label"] = shown
         else:
             body["pass"] = None
             self._count(f"a vote that is not a word, such as {found(word)}, is left out")

@@ -24,7 +24,6 @@ from reviewdesk.reports.tables.header import (
 
 KINDS = ("parquet", "feather", "xlsx")
 _NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}
-_EXTRAS = {"parquet": "parquet", "feather": "parquet", "xlsx": "xlsx"}
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather"}
 _WORKBOOK = "xl/workbook.xml"
 _SHEETS = {"content.xml": "an OpenDocument file", "index/document.iwa": "a Numbers document"}
@@ -99,7 +98,7 @@ def _library(kind: str, module: str, fail: Fail) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        hint = f"pip install 'reviewdesk[{_EXTRAS[kind]}]', or save the table as CSV UTF-8."
+        hint = f"pip install 'reviewdesk[{kind.replace('feather', 'parquet')}]', or save it as CSV."
         raise fail("", f"is {_NAMES[kind]}, which an extra reads", hint) from error
 
 

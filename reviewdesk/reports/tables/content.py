@@ -83,12 +83,10 @@ class TableContent(TableSample):
                     return
         for one in free if not {"alternative", "output"} & self.roles.keys() else ():
             lists = [*map(parsed, self.cells(one))]
-            pairs = [two for two in lists if type(two) is list and len(two) == 2]
-            texts = [text for two in pairs for text in two]
-            pairs = (
-                pairs if all(type(text) is str and not is_answer(text) for text in texts) else []
-            )
-            if lists and pairs == lists and not {*texts} & {*self.columns}:
+            pairs = [two for two in lists if type(two) is list and [*map(type, two)] == [str, str]]
+            texts = {text for two in pairs for text in two}
+            known = any(map(is_answer, texts)) or not texts.isdisjoint(self.columns)
+            if pairs == lists and 2 * len(lists) > len(self.sample) and not known:
                 self.roles |= {"output": f"{one}.0", "alternative": f"{one}.1"}
                 self.marks = ({"0"}, {"1"})
                 return

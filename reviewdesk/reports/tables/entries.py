@@ -265,7 +265,9 @@ class MapReader:
             for dimension, ballots in votes.items() if votes else [("", ())]:
                 if (item := items.get(dimension)) is None:
                     key = (items[""].key[0], dimension)
-                    item = items[dimension] = replace(items[""], key=key, dimension=dimension)
+                    # Each column may be an item.
+                    about = {"item" if self.made.item == "=*" else "dimension": dimension}
+                    item = items[dimension] = replace(items[""], key=key, **about)
                     if facts := self._own_facts.get(dimension):
                         item.facts = {**item.facts, **facts}
                 found.append((item, ballots, humans.get(dimension, ())))

@@ -202,7 +202,7 @@ class Guesser(TableShapes):
         places = [one.get("each") or one.get("score") or column for one in rules]
         judge = self.judge_path() if "judge" in self.roles else ""
         # If each row is a judge, its columns are the items.
-        item = self.item or ("=table" if judge and not self.recurs([judge]) else "")
+        item = self.item or ("=*" if judge and not self.recurs([judge]) else "")
         made = {**self.made, **self.stated(), "item": item}
         read = [str(path) for one in rules for path in one.values()]
         if column == made.get("output") and any(path.startswith(column) for path in read):
@@ -371,7 +371,7 @@ class Guesser(TableShapes):
             # A row for each question has a column for each judge.
             more |= {"judge": "=*", "dimension": self.roles["dimension"]}
         rules = self.faults(rest, more) or [self.columns_rule(rest) | more]
-        made = self.made | made | {"item": self.item or "=table", "ballots": rules}
+        made = self.made | made | {"item": self.item or "=*", "ballots": rules}
         self.told_apart(made, [made["judge"]], wide=False)
         sure = Guess(_map(made), self.given)
         return sure if self.given else _unsure(sure.made, problem, self.see, *rest)

@@ -34,7 +34,8 @@ NO_SCORE = re.compile(
     r"|^raw_(?!score)|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])"
     r"|comments?|begründung)[_ .]"
     rf"|(?:^|[_ ./:(-]|{CAMEL})(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
-    r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
+    r"|(?<!user.)(?<!customer.)(?<!assistant.)(?<!bot.)(?<!agent.)(?<!model.)turn"
+    r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|(?:rating_)?scale|span|range|(?<!qwen.)max|#|ms|secs?|seconds"
     r"|s|ts|spent|spend|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
@@ -187,7 +188,7 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
         if not roles.keys().isdisjoint(ANSWERS):
             kept = ("judge", *ANSWERS, "raw_score", "reason", "error")
             said = {role: f"{path}.{roles[role]}" for role in kept if role in roles}
-            return {"judge": f"={path}", **said}
+            return {"judge": f"{path}.name" if "name" in held else f"={path}", **said}
         if all(map(NO_SCORE.search, held)):
             return None
         stems = [key.removesuffix("_score") for key in held if key.endswith("_score")]
@@ -241,7 +242,7 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     elif why in keys and not all(why in one for one in elements):
         roles["reason"] = "|".join(key for key in keys if key.casefold() in REASONS)
     voted = all(STATED.match(str(one.get("status"))) for one in elements)
-    votes = ("correct", "met", "satisfied", "status" * voted)
+    votes = ("correct", "met", "satisfied", "supported", "is_supported", "status" * voted)
     if passed := next((key for key in votes if key in keys), ""):
         roles.setdefault("pass", passed)
     if "rubric" in roles:
@@ -526,14 +527,16 @@ class TableSample:
                 alike = {one: {"epoch": "@key", **found} for one, found in alike.items()}
                 role = "judge"
             return {"ballots": [found | {role: f"={one}{more}"} for one, found in alike.items()]}
-        if rule.get("judge") != f"={column}":
+        own = rule.get("judge", "").replace(column, "*")
+        if own not in {"=*", "*.name"}:
             return rule
-        held = {one: self.held(one) for one in self.sample[0].cells if not one.startswith("raw_")}
-        single = [one for one, found in held.items() if found and found.get("judge") == f"={one}"]
+        named = (one for one in self.sample[0].cells if not one.startswith("raw_"))
+        judges = {one: (self.held(one) or {}).get("judge", "") for one in named}
+        single = [one for one, judge in judges.items() if judge.replace(one, "*") == own]
         if len(single) < 2:
             return rule
         said = {role: path.replace(column, "*") for role, path in rule.items()}
         # The answer of a column is its score, which may be a word.
         said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
         said |= {"dimension": "=*"} if any(map(is_criterion, single)) else {}
-        return {**said, "judge": "=*", "columns": single}
+        return {**said, "columns": single}

@@ -104,7 +104,8 @@ _HUMAN = re.compile(
     r"|manuelle?[rs]?|relect(?:eur|rice)|ручн\w+|человек|ręczn\w+|人間|人工|人手|사람)(?-i:(?![a-z]))"
     r"|^(?:expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor|reviewer|lead(?:'s)?)"
     r"[ _-](?!\d)|^(?:physician|nurse|analyst|lawyer|attorney|counsel|auditor|curator|ärztin|arzt"
-    r"|anwalt|médico|médecin|abogad[oa]|analista|avocat)(?:'s)?(?:[ _-](?!\d)|$)"
+    r"|anwalt|médico|médecin|abogad[oa]|analista|avocat|(?:prüf|gutacht)er(?:in)?|freigabe|redaktion"
+    r"|sme|trainer|ops)(?:'s)?(?:[ _-](?!\d)|$)|^(?:our|team)[ _-](?:label|verdict|vote|rating)"
     r"|[ _-](?:lead|manager|supervisor|moderator|linguist)$"
     r"|^thumbs?\b|^(?:expected|true|target|ground[ _-]?truth)[ _-](?:verdict|label|decision|vote)"
     r"|^(?:user|customer)[ _-](?:feedback|rating|vote|label|score)",
@@ -192,7 +193,13 @@ class TableRoles(TableContent):
         """The columns of scores that also stand in another column, as the judge gave them."""
         self.find_replies()
         self.find_texts(free)
-        self.roles = self.outer_roles() | self.roles
+        truth = self.said_in([self.roles.get("reference", "")])
+        if truth and all(map(STATED.match, truth)):
+            self.roles.setdefault("human", self.roles.pop("reference"))
+        around = sample[0].cells.get("^", {}) if sample else {}
+        outer = {role: key for role, key in roles_of(around).items() if role in _OUTER}
+        plain = {role: f"^.{key}" for role, key in outer.items() if type(around[key]) in (str, int)}
+        self.roles = plain | self.roles
         self.roles |= self.inner_roles()
         likely = [one for one in free if JUDGE.search(one) and one not in self.roles.values()]
         self.judged = [
@@ -222,8 +229,8 @@ class TableRoles(TableContent):
         reply = self.roles.get("output", "")
         said = self.cells(reply)
         other = [one for one in self.columns if one != reply and self.answers(one)]
-        model = self.roles.get("judge") or self.roles.get("model") or self.roles.get("generator")
-        alone = said and not other and likely_number(said[0]) is None
+        model = self.roles.get("judge") or self.roles.get("model")
+        alone = said and not other
         votes = (type(one) is str and USUAL.vote(one) is not None for one in said)
         if model and alone and all(votes):
             self.roles |= {"judge": model, "pass": self.roles.pop("output")}
@@ -240,7 +247,7 @@ class TableRoles(TableContent):
         for role, words in TEXTS.items():
             taken = {*self.roles.values()}
             likely = (one for one in free if one not in taken and words.search(one))
-            other = (_no_text, _BEHIND.search, _ID.search)
+            other = (NO_SCORE.search, _BEHIND.search, _ID.search)
             likely = (one for one in likely if not any(is_other(one) for is_other in other))
             # A known answer may be a number in some rows.
             is_text = self.is_texts if role == "reference" else self.is_text
@@ -255,7 +262,7 @@ class TableRoles(TableContent):
             known = {*self.roles.values(), *self.people}
             rest = [*takewhile(lambda one: not self.answers(one), free[1:])]
             rest = [one for one in rest if self.is_text(one) and " " in "".join(self.cells(one))]
-            rest = [one for one in rest if not (one in known or _no_text(one))]
+            rest = [one for one in rest if not (one in known or NO_SCORE.search(one))]
             items = len(self.said_in(self.columns[:1])) or len(self.sample)
             rest = [one for one in rest if 2 * len(self.said_in([one])) > items]
             if len(rest) <= len(missing) or len(missing) > 1:
@@ -286,8 +293,8 @@ class TableRoles(TableContent):
         filled = [one for one in self.columns if self.cells(one)]
         person = next(filter(_PEOPLE.search, filled), "")
         if self.given == () and any(map(_OF_FORM.match, self.columns[:3])):
-            calls = [one for one in filled if one.casefold() in ("name", "nom", "nombre")]
-            who = person or next(iter(calls), "") or next(filter(_RESPONSE.match, filled), "")
+            calls = (one for one in filled if one.casefold() in ("name", "nom", "nombre"))
+            who = person or next(calls, "") or next(filter(_RESPONSE.match, filled), "")
             other = {self.roles.get(one, "") for one in ("input", "output", "score", "dimension")}
             other = {one for one in other if not self.answers(one)}
             other |= {item, self.roles.get("judge", "")} - {*self.columns[:1], who}
@@ -415,21 +422,14 @@ class TableRoles(TableContent):
 
     def find_gold(self, named: str) -> None:
         """Give another role to a column named after people in which no label stands."""
-        if self.is_texts(named) and named.casefold().strip() in {"gold", "truth"}:
+        if (word := named.casefold().strip()) in {"gold", "truth"} and self.is_texts(named):
             self.roles.setdefault("reference", named)
             del self.roles["human"]
-        elif named.casefold().strip() in {"reviewer", "expert"}:
+        elif word in {"reviewer", "expert"}:
             del self.roles["human"]
-            several = (one for one in self.columns if self.recurs([one]) and one != named)
-            several = (one for one in several if not self.recurs([one, named]))
-            if self.recurs([named]) and any(several):
+            others = (one for one in self.columns if one != named and self.recurs([one]))
+            if self.recurs([named]) and not all(self.recurs([one, named]) for one in others):
                 self.roles.setdefault("judge", named)
-
-    def outer_roles(self) -> dict[str, str]:
-        """Return the id and the input that are in the object around a row."""
-        around = self.sample[0].cells.get("^", {}) if self.sample else {}
-        found = {role: key for role, key in roles_of(around).items() if role in _OUTER}
-        return {role: f"^.{key}" for role, key in found.items() if type(around[key]) in (str, int)}
 
     def inner_roles(self) -> dict[str, str]:
         """Return the facts on an item that are inside objects, such as ``sample.id``."""
@@ -551,10 +551,6 @@ class TableRoles(TableContent):
 
 def _folded(cells: Sequence[Any]) -> list[str]:
     return [str(one).casefold() for one in cells]
-
-
-def _no_text(column: str) -> bool:
-    return bool(NO_SCORE.search(column)) and not column.casefold().endswith("turn")
 
 
 _WHO_DECIDED = re.compile(r"(?i:decision|final|verdict).*\([A-Z][a-z]+\)\Z")

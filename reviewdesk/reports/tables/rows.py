@@ -19,7 +19,7 @@ from reviewdesk.reports.bytes.window import Outline, Window, not_utf8
 from reviewdesk.reports.mapping.foreign import LateFactError
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
-from reviewdesk.reports.tables.cells import Cells, is_answer, is_criterion, likely_number, roles_of
+from reviewdesk.reports.tables.cells import Cells, is_answer, likely_number, roles_of
 from reviewdesk.reports.tables.header import (
     column_names,
     count_up,
@@ -226,8 +226,10 @@ def layout_of(look: FirstLook) -> Layout | None:
         if found := _columns_layout(outline):
             return found
         for key in _LISTS:
-            if not isinstance(outline.keys.get(key), dict) and (first := outline.first(key)):
-                return _unwrapped(key, first, outline)
+            if not isinstance(outline.keys.get(key), dict) and outline.first(key):
+                # Items may stand in one list, and their ballots in another.
+                rows = next((one for one, held in outline.keys.items() if _is_jury(held)), key)
+                return _unwrapped(rows, outline.first(rows), outline)
     several = outline.kind == "array" or outline.goes_on
     return _unwrapped("", outline.keys, outline, several=several) if outline.keys else None
 
@@ -398,15 +400,9 @@ def _orient(document: Cells) -> str:
         return ""
     if count_up([*document]):
         return "index"
-    many = [*rows[0]] if len(rows[0]) > max(_MANY, 2 * len(rows)) else []
-    shared = many and all(2 * len(one.keys() & rows[0].keys()) > len(one) for one in rows)
-    answers = shared and all(
-        _holds_answers(one, 0) if isinstance(one, dict) and len(one) < _MANY else is_answer(one)
-        for one in rows[0].values()
-    )
-    if all(map(str.isdecimal, rows[0])) or (answers and not any(map(is_criterion, many))):
-        return "columns"
-    if _TEXTS & roles_of(document).keys() and not _TEXTS & roles_of(rows[0]).keys():
+    many = len(rows[0]) > max(_MANY, 2 * len(rows)) and all(map(is_answer, rows[0].values()))
+    texts = _TEXTS & roles_of(document).keys() and not _TEXTS & roles_of(rows[0]).keys()
+    if many or texts or all(map(str.isdecimal, rows[0])):
         return "columns"
     return "" if any(rows[0].keys().isdisjoint(one) for one in rows) else "named"
 

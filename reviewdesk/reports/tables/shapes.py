@@ -46,7 +46,7 @@ NO = ["no", "false", "n"]
 _TAGS = "label labels tags annotations cats categories"
 SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
 _BESIDE = {
-    "judge": ("name",),
+    "judge": ("name", "judge", "model"),
     "confidence": SURENESS,
     "error": ("error", "error_message"),
     "raw_score": ("raw", "raw_score"),
@@ -171,6 +171,8 @@ class TableShapes(TableRoles):
                 if role in self.roles and self.roles[role] not in named:
                     rule[role] = self.roles[role]
         rule |= {role: self.beside(frame, stems, words) for role, words in _BESIDE.items()}
+        if self.answers(rule["judge"].replace("*", stems[0])):
+            del rule["judge"]
         score = rule["score"]
         others = {role: path for role, path in rule.items() if path not in ("", score)}
         return {"columns": stems, "score": score, **others}

@@ -24,6 +24,7 @@ from reviewdesk.errors import InputFileError, UnclearTableError, UsageError
 from reviewdesk.reports import maps, refusals
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.bytes.window import Outline
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping.foreign import LateFactError, RefusedTableError, Remarks
 from reviewdesk.reports.maps import map_text, packaged
@@ -171,7 +172,7 @@ def open_table(
     for column, count in Counter(layout.columns).items():
         if count > 1 and column and column in reading.used:
             raise fail("", f'has the column "{show_line(column, 60)}" twice', "Keep one of them.")
-    survey = TableSurvey(scale_by_judge=bool(made.name), streamed=streamed)
+    survey = TableSurvey(scale_by_judge=bool(made.name) or made.item == "=*", streamed=streamed)
     looked = ImportTally(lenient=True, odd=streamed)
     if not streamed:
         remarks = Remarks()
@@ -447,8 +448,7 @@ def _misses_answers(made: TableMap, layout: Layout) -> bool:
 
 def _own_maps(layout: Layout) -> list[str]:
     """Return the names of a person's own maps that fit the columns, or the document around them."""
-    if (outline := layout.outline) is None:
-        return maps.fitting(maps.own(), layout.columns, ())
+    outline = layout.outline or Outline("object")
     return [
         name
         for name, one in maps.own().items()

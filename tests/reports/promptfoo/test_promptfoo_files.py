@@ -154,7 +154,7 @@ def test_other_shapes_are_named_with_their_place(document: Any, text: str) -> No
         opened(document)
 
 
-def test_bad_rows_can_be_left_out_and_nothing_may_follow_a_list() -> None:
+def test_bad_rows_can_be_left_out_and_only_lists_may_follow_a_list() -> None:
     report, bodies = opened(result(row(rubric(1, True)), 5, row(3)), skip_bad=True)
     assert (len(bodies), report.skipped) == (1, 2)
     lines = b"".join(json.dumps(each).encode() + b"\n" for each in (row(rubric(1, True)), row(3)))
@@ -163,4 +163,4 @@ def test_bad_rows_can_be_left_out_and_nothing_may_follow_a_list() -> None:
     document = json.dumps([row(rubric(1, True))]).encode()
     assert len(opened(document)[1]) == 1
     with pytest.raises(ReportError, match="continues after the end"):
-        opened(document + b" []")
+        opened(document + b" {}")

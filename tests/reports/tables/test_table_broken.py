@@ -45,7 +45,7 @@ BIG = b"x" * (8 << 20)
         (b'[{"item": "a", "judge": "j", "score": 1}, 5]', "$[1]: must be an object, found 5"),
         (b'[{"item": "a", "judge": "j", "score": "x"}]', "$[0].score: must be a number or empty"),
         (b'[{"item": "a", "judge": "j", "score": 1}] x', "continues after the end"),
-        (b'[{"item": "a", "judge": "j", "score": 1}] []', "continues after the end"),
+        (b'[{"item": "a", "judge": "j", "score": 1}] {}', "continues after the end"),
         (b'{"item": "a", "judge": "j", "score": 1}\n5\n', "line 2: must be an object, found 5"),
         (
             b'{"item": "a", "judge": "j", "score": 1}\n{"item": x\n',
