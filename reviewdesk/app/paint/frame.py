@@ -174,8 +174,8 @@ def figures_line(
     pieces: list[Piece] = [(f" {plural(found.n, 'label')}", Tone.HEAD)]
     for name, value in facts:
         pieces += [(f" · {name} ", Tone.MUTED), (number(value), Tone.TEXT)]
-    # The draw is unknown to a blind session.
-    whole = line(*pieces, (f" · {words.DESIGNS[design]}" * (not blind), Tone.NOTE))
+    # A blind session does not know the groups of the draw.
+    whole = line(*pieces, (f" · {'labels alone' if blind else words.DESIGNS[design]}", Tone.NOTE))
     while whole.cell_length > width and pieces:
         whole = line(*pieces)
         del pieces[-2:]
