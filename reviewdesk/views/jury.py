@@ -71,7 +71,7 @@ def decision(item: Item) -> tuple[Block, ...]:
         mine = ", set by you" if "threshold" in item.verdict.set_by_you else ""
         score.append(Text(f"needs {policy.threshold:.2f}{mine}", Tone.MUTED))
     used = found.rule.used
-    rule = []
+    rule = [Text(found.rule.reason or "by a rule not stated", Tone.MUTED)]
     if used is not None:
         given = " of the votes given" * found.of_votes
         rule = [Text(f"by {used.value.replace('_', ' ')}{given}", Tone.MUTED)]

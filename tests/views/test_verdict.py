@@ -138,6 +138,11 @@ def test_a_rule_that_counts_votes_comes_before_a_score_that_says_otherwise(tmp_p
     assert text.startswith("PASS 2 of 3 votes pass, by majority score 0.600 needs 0.70 agreement")
     other = words(document_text(jury(item(tmp_path / "b", **made, strategy="median"))))
     assert other.startswith("PASS 0.600 needs 0.70 by median 2 of 3 votes pass agreement")
+    bare = report([body(1, **made | {"score": 0.8, "decision": "fail"})]) | {"defaults": {}}
+    desk, run = open_run(tmp_path / "c.db", bare)
+    with closing(desk):
+        none = words(document_text(jury(desk.item(desk.queue(run)[0]))))
+    assert none.startswith("FAIL 0.800 needs 0.70 by a rule not stated 2 of 3 votes pass")
 
 
 def test_a_comparison_marks_what_differs(tmp_path: Path) -> None:
