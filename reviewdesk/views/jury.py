@@ -96,7 +96,8 @@ def vote_words(found: Assessment) -> Words:
     if not votes.answered:
         return f"no votes of {jurors}"
     of = f", of {jurors}" if votes.seated != votes.answered else ""
-    return f"{votes.passes} of {plural(votes.answered, 'vote')} pass{of}"
+    passed = "passes" if votes.answered == 1 else "pass"
+    return f"{votes.passes} of {plural(votes.answered, 'vote')} {passed}{of}"
 
 
 def _agreement(found: Assessment) -> list[Words]:

@@ -222,7 +222,7 @@ def _notes(
         told = "; ".join(verdict.body.get("escalation_reasons") or ())
         escalated = told or "the report asks for review"
     elif found.escalation and not stated:
-        escalated = f"recomputed (the report never says): {'; '.join(found.escalation)}"
+        escalated = f"by the ballots, as the report does not say: {'; '.join(found.escalation)}"
     suspicious = [
         f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
         for name, text in outside_texts(verdict.body)
