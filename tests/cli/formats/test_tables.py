@@ -150,7 +150,7 @@ def test_what_only_a_map_can_say_is_shown_and_kept_without_a_question(asked: Any
     done = asked("open", "turned.csv", answers="y\n")
     assert done.exit_code == 0, done.output
     assert "Which column" not in done.output
-    assert "table / q1:  ann 0.9   ben 0.8" in done.output
+    assert "\nq1:  ann 0.9   ben 0.8\n" in done.output
     assert Path("turned.csv.map.toml").is_file()
 
 
