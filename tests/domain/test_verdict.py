@@ -70,13 +70,6 @@ def test_no_answer(answer: dict[str, Any], status: Status) -> None:
     assert not contradicted({"id": "j", **answer})
 
 
-@pytest.mark.parametrize("status", [status for status in STATUSES if status != "ok"])
-def test_only_ok_votes(status: str) -> None:
-    read_ = ballot({"id": "j", "score": 0.9, "pass": False, "status": status})
-    assert (read_.score, read_.vote, read_.usable) == (None, None, False)
-    assert read_.stated_pass is False
-
-
 @pytest.mark.parametrize("status", [{}, {"status": "ok"}, {"status": None}])
 def test_an_error_outweighs_a_score(status: dict[str, Any]) -> None:
     failed = {"error": {"type": "http", "message": "503"}}
@@ -193,6 +186,8 @@ def test_only_ok_ballot_is_ever_usable(status: Any, score: Any, passed: Any, fai
     read_ = ballot(value | ({"error": {"message": "m"}} if failed else {}))
     assert read_.usable == (read_.status is Status.OK)
     assert (read_.vote is not None) <= read_.usable
+    assert (read_.score is not None) <= read_.usable
+    assert read_.stated_pass is passed
     assert (read_.status is Status.OK) <= (score is not None or passed is not None)
 
 

@@ -10,25 +10,13 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag, State
 from reviewdesk.domain.assessment.trail import Trail, remarks, trail
 from reviewdesk.domain.jury.scores import closeness
-from reviewdesk.domain.verdict import Band, Decision, Rounding, Status, Strategy
-from tests.domain.bodies import MODELS, assessed, bodies, body, juror, maybe, panel, read, values
+from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
+from tests.domain.bodies import MODELS, assessed, bodies, body, juror, maybe, panel, read
 from tests.helpers import verdict_problem
 
 
 def judged(*scores: float | None, **defaults: Any) -> Assessment:
     return assess(read(panel(*scores), **({"threshold": 0.7} | defaults)))
-
-
-def trimmed(*scores: float) -> float | None:
-    return values(scores, [None] * len(scores), 0.2).trimmed_mean
-
-
-def mean(*scores: float) -> float | None:
-    return values(scores, [None] * len(scores), 0.2).mean
-
-
-def median(*scores: float) -> float | None:
-    return values(scores, [None] * len(scores), 0.2).median
 
 
 def test_a_failed_judge_does_not_tank_the_score() -> None:
@@ -46,44 +34,6 @@ def test_the_floor_of_the_records_agreement() -> None:
     # Of .8 .7 .9 it is .01: 1 - .16.
     assert closeness([0.8, 0.7, 0.9]) == pytest.approx(0.84)
     assert closeness([0.7, 0.7]) == 1.0
-
-
-ONE, TWO = (30, 78, 81, 84, 89), (30, 35, 81, 84, 89)
-
-
-@pytest.mark.parametrize(
-    ("scores", "plain", "cut"),
-    [
-        # The sum is 404; of 78, 81 and 84 it is 243.
-        ((72, 78, 81, 84, 89), 80.8, 81),
-        # The sum is 42 lower, the mean 8.4; the trimmed mean has not moved.
-        (ONE, 72.4, 81),
-        # The sum is 319; of 35, 81 and 84 it is 200.
-        (TWO, 63.8, 200 / 3),
-    ],
-)
-def test_the_essays_example(scores: tuple[float, ...], plain: float, cut: float) -> None:
-    assert mean(*scores) == pytest.approx(plain)
-    assert trimmed(*scores) == pytest.approx(cut)
-    assert median(*scores) == 81
-
-
-def test_the_median_of_ten_is_the_fifth_and_sixth() -> None:
-    # It is the trim at its deepest: four at each end of ten, two at each end of five.
-    scores = [s / 10 for s in range(10)]
-    assert median(*scores) == pytest.approx((0.4 + 0.5) / 2)
-    for n in (5, 10):
-        deepest = values(scores[:n], [None] * n, 0.49, Rounding.UP)
-        assert deepest.trimmed_mean == pytest.approx(deepest.median)
-
-
-def test_equal_scores_have_one_value() -> None:
-    # A half is exact in binary, so the three means are one number to the last bit.
-    one = 0.5
-    found = judged(one, one, one, one, one)
-    assert found.values.mean == found.values.trimmed_mean == found.values.median == one
-    told = remarks(read(panel(*[one] * 5), threshold=0.7), found)
-    assert {"unanimous: equal scores", "unanimous: equal votes"} <= set(told)
 
 
 def test_a_file_without_a_threshold_has_no_votes_and_no_decision() -> None:
@@ -431,8 +381,6 @@ def test_every_ballot_has_one_state_by_the_rule_that_decided(value: dict[str, An
 
 
 def test_the_trail_keeps_the_trimmed_mean_of_any_rule() -> None:
-    from reviewdesk.domain.assessment.trail import trail
-
     verdict = read(panel(*SCORES, threshold=0.7, quorum=0.6))
     # .78, .81 and .84 are left.
     assert trail(verdict, assess(verdict)).post_trim == pytest.approx(0.81)

@@ -45,11 +45,6 @@ def again(*ballots: Any) -> Rerun:
     )  # fmt: skip
 
 
-def test_missing_are_those_that_failed_and_not_those_that_abstained() -> None:
-    verdict = made(ballot("a", 0.9), ballot("b", None), {"id": "c", "status": "abstained"})
-    assert verdict.missing == ("b",)
-
-
 def test_a_whole_panel_decides_by_its_own_rule() -> None:
     found = seating(made(ballot("x", 0.9)), PANEL, RerunRequest())
     assert [juror.name for juror in found.asked.values()] == ["a", "b", "c"]

@@ -3,7 +3,7 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import krippendorff
 import numpy as np
@@ -88,19 +88,6 @@ def test_units_are_a_matrix_whose_blocks_give_what_all_do_at_once() -> None:
     assert rank_state(lambda: blocks).alpha == pytest.approx(oracle(units, "ordinal"), abs=1e-9)
     with pytest.raises(ValueError, match="matrix"):
         alpha_interval(np.asarray([0.5, 0.6]))
-
-
-@pytest.mark.parametrize("alpha", ALPHAS.values(), ids=ALPHAS)
-@pytest.mark.parametrize(
-    "units",
-    [
-        [], [[]], [[0.5], [0.7]], [[0.5, NAN], [NAN, 0.7]], [[NAN, NAN]],
-        [[0.1, 0.1, 0.1], [0.1, 0.1, NAN]],
-        [[None, None], [0.3, 0.3]],
-    ],
-)  # fmt: skip
-def test_without_pairs_or_variation_there_is_none(alpha: Any, units: list[list[float]]) -> None:
-    assert alpha(np.asarray(units, dtype=np.float64)) is None
 
 
 def test_an_infinite_ballot_is_refused() -> None:

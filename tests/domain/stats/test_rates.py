@@ -32,10 +32,6 @@ def test_wilson_s_ends_are_where_the_score_test_just_holds(counts: tuple[int, in
             assert (k / n - end) ** 2 == pytest.approx(Z * Z * end * (1 - end) / n, abs=1e-12)
 
 
-def test_no_data_leaves_the_rate_open() -> None:
-    assert wilson(0, 0) == (0, 1)
-
-
 def test_newcombe_s_own_example() -> None:
     # Newcombe 1998, table II, method 10, 56/70 - 48/80: 0.0524 to 0.3339.
     found = rate_difference(56, 70, 48, 80)
@@ -205,12 +201,6 @@ def test_a_judge_without_signal_keeps_the_raw_band() -> None:
     assert (found.rate, found.status) == (0.5, CorrectionStatus.SKIPPED_NO_SIGNAL)
     # z * sqrt(.25 / 100) = .0979982.
     assert (found.low, found.high) == pytest.approx((0.4020018, 0.5979982), abs=1e-6)
-
-
-def test_lang_reiczigel_against_the_published_script() -> None:
-    # Oracle: Reiczigel's R script, 60 of 120 passed by a judge of 40/50 and 45/50.
-    found = lang_reiczigel(60, 120, 40, 10, 45, 5)
-    assert found == pytest.approx((0.40859019253515555, 0.7495038960312235), abs=1e-12)
 
 
 @pytest.mark.parametrize(
