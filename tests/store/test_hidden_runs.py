@@ -287,6 +287,7 @@ def test_cancelling_leaves_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(Cancelled):
         desk.load(source(BIG), LoadOptions(), progress)
     assert told == sorted(told)
+    assert 0 <= told[0] <= told[-1] <= 1
     assert desk.verify().ok
     assert contents(desk) == before
     assert [desk.conn.execute(f"PRAGMA {name}").fetchone()[0] for name in hidden_runs.PRAGMAS] == [

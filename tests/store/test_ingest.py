@@ -10,7 +10,7 @@ import pytest
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.records import Truth
-from reviewdesk.errors import Cancelled, ReportError, UsageError
+from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import read
 from reviewdesk.reports.bytes.window import Window
 from tests.helpers import contents, load, mostly_slow, numbered, open_desk, report, source, verdict
@@ -74,24 +74,6 @@ def test_a_report_is_not_searched_before_read(desk: Desk, monkeypatch: pytest.Mo
     assert load(desk, numbered(600)).verdicts == 600
     with pytest.raises(AssertionError):
         read(source(numbered(600)))
-
-
-@pytest.mark.parametrize("calls", mostly_slow([1, 2, 3]))
-def test_cancelling_leaves_nothing(desk: Desk, calls: int) -> None:
-    before = contents(desk)
-    seen: list[tuple[float, int]] = []
-
-    def progress(share: float, count: int) -> bool:
-        seen.append((share, count))
-        return len(seen) < calls
-
-    with pytest.raises(Cancelled):
-        desk.load(source(numbered(1100)), LoadOptions(), progress)
-    # Told after each 500 verdicts and at the end.
-    assert [count for _, count in seen] == [500, 1000, 1100][:calls]
-    assert all(0 <= share <= 1 for share, _ in seen)
-    assert contents(desk) == before
-    assert load(desk, numbered(1100)).verdicts == 1100
 
 
 def test_the_same_bytes_are_one_run(desk: Desk) -> None:

@@ -258,35 +258,6 @@ def desk(desk: Desk) -> Desk:
 
 
 @pytest.mark.parametrize(
-    ("edit", "column"),
-    mostly_slow(
-        [
-            (
-                "UPDATE bodies SET body = replace(body, 'answer', 'ANSWER') WHERE verdict = 3",
-                "body",
-            ),
-            ("UPDATE verdicts SET decision = 'pass' WHERE key = 1", "decision"),
-            ("UPDATE verdicts SET item = zeroblob(32) WHERE key = 2", "item"),
-            ("UPDATE verdicts SET stratum = 5 WHERE key = 2", "stratum"),
-            ("UPDATE verdicts SET rank = 99, draw = 99 WHERE key = 2", "draw, rank"),
-            ("UPDATE verdicts SET score = NULL WHERE key = 2", "score"),
-            ("UPDATE packed SET votes = zeroblob(length(votes))", "packed votes"),
-            ("UPDATE measures SET alpha = 1", "its header, counts, strata or figures"),
-            ("UPDATE strata SET size = size + 1", "its header, counts, strata or figures"),
-            ("UPDATE runs SET header = '{}'", "its header, counts, strata or figures"),
-            ("UPDATE runs SET passed = passed + 1", "its header, counts, strata or figures"),
-        ]
-    ),
-)
-def test_verify_names_a_run_that_is_not_what_was_loaded(desk: Desk, edit: str, column: str) -> None:
-    load(desk, numbered(3, report_id="other"))
-    assert desk.verify().ok
-    desk.conn.execute("PRAGMA foreign_keys=OFF")
-    desk.conn.execute(edit)
-    assert f"run run: is not what was loaded; {column} differs" in desk.verify().problems
-
-
-@pytest.mark.parametrize(
     ("edit", "problem"),
     mostly_slow(
         [

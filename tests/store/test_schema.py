@@ -2,8 +2,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,8 @@ from reviewdesk.store import connect, schema, verification
 from reviewdesk.store.connect import APPLICATION_ID
 from reviewdesk.store.measures import unknown_ballots
 from reviewdesk.views.json.review import run_line
-from tests.helpers import load, numbered, open_desk, report, verdict
+from tests.desk.test_read_only import without_rights
+from tests.helpers import POSIX, load, numbered, open_desk, report, verdict
 
 
 def test_a_new_desk_has_every_migration_and_the_pragmas_of_durability(tmp_path: Path) -> None:
@@ -193,50 +193,15 @@ def test_a_damaged_desk_is_one_sentence(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-@contextmanager
-def _without_rights() -> Iterator[None]:
-    """As somebody else, where the tests run as root and rights would not count."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.fixture
-def public() -> Iterator[Path]:
-    """A folder that everybody may enter, unlike pytest's own."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield folder
-    folder.chmod(0o755)
-    shutil.rmtree(folder)
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of this kind are POSIX's")
-def test_a_folder_that_may_not_be_written(public: Path) -> None:
-    public.chmod(0o555)
-    with _without_rights():
-        refusal(public / "desk.db")
-    assert list(public.iterdir()) == []
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of this kind are POSIX's")
-def test_a_desk_that_may_not_be_written(public: Path) -> None:
-    path = public / "desk.db"
-    desk = open_desk(path)
-    key = desk.find(load(desk, numbered(3)), "v1")
-    desk.close()
-    path.chmod(0o444)
-    public.chmod(0o555)
-    before = snapshot(public)
-    with _without_rights(), pytest.raises(DeskError) as caught:
-        open_desk(path).label(key, Truth.PASS)
-    assert "\n" not in str(caught.value)
-    assert snapshot(public) == before
+@POSIX
+def test_a_folder_that_may_not_be_written() -> None:
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        folder.chmod(0o555)
+        with without_rights():
+            refusal(folder / "desk.db")
+        assert list(folder.iterdir()) == []
+        folder.chmod(0o755)
 
 
 def juried(name: str, *statuses: str) -> dict[str, object]:
