@@ -29,34 +29,27 @@ NO = frozenset[str]()
 
 
 @pytest.mark.parametrize(
-    ("vendor", "url", "key"),
+    ("vendor", "base", "key"),
     [
-        ("openai", "https://api.openai.com/v1/chat/completions", "OPENAI_API_KEY"),
-        ("deepseek", "https://api.deepseek.com/v1/chat/completions", "DEEPSEEK_API_KEY"),
-        ("openrouter", "https://openrouter.ai/api/v1/chat/completions", "OPENROUTER_API_KEY"),
-        (
-            "gemini",
-            "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
-            "GEMINI_API_KEY",
-        ),
-        ("anthropic", "https://api.anthropic.com/v1/messages", "ANTHROPIC_API_KEY"),
-        ("mistral", "https://api.mistral.ai/v1/chat/completions", "MISTRAL_API_KEY"),
-        ("groq", "https://api.groq.com/openai/v1/chat/completions", "GROQ_API_KEY"),
-        ("together", "https://api.together.xyz/v1/chat/completions", "TOGETHER_API_KEY"),
-        ("xai", "https://api.x.ai/v1/chat/completions", "XAI_API_KEY"),
-        (
-            "fireworks",
-            "https://api.fireworks.ai/inference/v1/chat/completions",
-            "FIREWORKS_API_KEY",
-        ),
-        ("ollama", "http://127.0.0.1:11434/v1/chat/completions", None),
-        ("vllm", "http://127.0.0.1:8000/v1/chat/completions", None),
+        ("openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+        ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        ("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+        ("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+        ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        ("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        ("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+        ("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+        ("ollama", "http://127.0.0.1:11434/v1", None),
+        ("vllm", "http://127.0.0.1:8000/v1", None),
     ],
 )
-def test_the_table_of_vendors(vendor: str, url: str, key: str | None) -> None:
+def test_the_table_of_vendors(vendor: str, base: str, key: str | None) -> None:
     place = endpoint(Juror("a", "m", vendor))
-    assert (place.url, place.key_env) == (url, key)
-    assert place.host == url.split("/")[2]
+    path = "messages" if vendor == "anthropic" else "chat/completions"
+    assert (place.url, place.key_env) == (f"{base}/{path}", key)
+    assert place.host == base.split("/")[2]
 
 
 @pytest.mark.parametrize(
