@@ -1,7 +1,6 @@
 """What the library refuses where it is entered, by the name of the value."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,17 +23,14 @@ from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import UsageError
 
 
-def _weighted(scores: Sequence[float]) -> float | None:
-    return weighted_average(scores, [None] * len(scores))
-
-
-def _agreement(scores: Sequence[float]) -> object:
-    return verdict_agreement(scores, [])
-
-
 @pytest.mark.parametrize(
-    "of", [mean, median, _weighted, trim, trimmed_mean, r_wg, closeness, _agreement]
-)
+    "of",
+    [
+        mean, median, trim, trimmed_mean, r_wg, closeness,
+        lambda scores: weighted_average(scores, [None] * len(scores)),
+        lambda scores: verdict_agreement(scores, []),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("scores", "named"),
     [

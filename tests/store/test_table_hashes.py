@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk.backups import repair_desk
-from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits, filters
 from reviewdesk.domain.records import Truth, View
 from tests.helpers import Clock, load, mostly_slow, numbered, open_desk
@@ -17,18 +16,14 @@ from tests.helpers import Clock, load, mostly_slow, numbered, open_desk
 def path(tmp_path: Path) -> Path:
     found = tmp_path / "desk.db"
     with closing(open_desk(found)) as desk:
-        fill(desk)
+        run = load(desk, numbered(4))
+        desk.opened(load(desk, numbered(2, report_id="second")))
+        filters.save(desk, "mine", "esc")
+        desk.save_view(run, View("esc", "score"))
+        edits.keep(desk, {"columns": ["score"]})
+        edits.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
         assert desk.verify().problems == ()
     return found
-
-
-def fill(desk: Desk) -> None:
-    run = load(desk, numbered(4))
-    desk.opened(load(desk, numbered(2, report_id="second")))
-    filters.save(desk, "mine", "esc")
-    desk.save_view(run, View("esc", "score"))
-    edits.keep(desk, {"columns": ["score"]})
-    edits.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
 
 
 CHANGES = {

@@ -13,7 +13,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.gates.expect import GateStatus
 from reviewdesk.domain.labels.sampling import upper_bound
-from reviewdesk.domain.records import Calibration, Design, Event, Run, Truth
+from reviewdesk.domain.records import Design, Event, Run, Truth
 from reviewdesk.domain.stats.calibration_page import drill
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
@@ -321,10 +321,8 @@ def weighed(
 
 def by_hand(name: str) -> dict[str, Any]:
     """The metrics of a run, from the two files alone, by the definitions of the document."""
-    body = json.loads((DATA / f"{name}.report.json").read_text(encoding="utf-8"))
-    lines = (DATA / f"{name}.truth.jsonl").read_text(encoding="utf-8").splitlines()
-    truth = {row["id"]: row["truth"] for row in map(json.loads, lines)}
-    judged = [v for v in body["verdicts"] if v["decision"] in ("pass", "fail")]
+    truth = truths(name)
+    judged = [v for v in bodies_of(name) if v["decision"] in ("pass", "fail")]
     every = np.array([v["decision"] == "pass" for v in judged])
     kept = [v for v in judged if truth.get(v["id"]) in ("pass", "fail") and v["score"] is not None]
     passed = np.array([v["decision"] == "pass" for v in kept])
@@ -353,22 +351,15 @@ def by_hand(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def labelled(name: str, folder: Path) -> Calibration:
-    desk = open_desk(folder / "desk.db")
+@pytest.mark.slow
+@needs_data
+@pytest.mark.parametrize("name", NAMES)
+def test_a_census_gives_the_numbers_of_the_files(name: str, desk: Desk) -> None:
     run = desk.load(Source.from_path(DATA / f"{name}.report.json")).run
     done = import_labels(desk, run, read_labels(Source.from_path(DATA / f"{name}.truth.jsonl")))
     assert done.unknown == 0
-    found = figures_of(desk, run)
     assert desk.verify().ok
-    desk.close()
-    return found
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared public data are not here")
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_a_census_gives_the_numbers_of_the_files(name: str, tmp_path: Path) -> None:
-    found, expected = labelled(name, tmp_path), by_hand(name)
+    found, expected = figures_of(desk, run), by_hand(name)
     assert found.design is Design.CENSUS
     assert found.population == found.labelled == found.headline
     got = {key: getattr(found.headline, key) for key in expected}

@@ -58,21 +58,11 @@ def paid(server: Server) -> Counter[tuple[str, str]]:
     return found
 
 
-def failing(seen: Seen) -> str:
-    return said(seen, **{"pass": False}, score=0.1)
-
-
-def copied(desk: Desk, target: Path) -> None:
-    """Copy the desk as it is on disk at this moment, which is what a kill would leave."""
-    with closing(sqlite3.connect(desk.path)) as source, closing(sqlite3.connect(target)) as made:
-        source.backup(made)
-
-
 @pytest.mark.slow
 async def test_one_consent_gives_new_verdicts(desk: Desk, server: Server, tmp_path: Path) -> None:
     found, keys = many(desk)
     desk.label(keys[0], Truth.FAIL)
-    server.reply = failing
+    server.reply = lambda seen: said(seen, **{"pass": False}, score=0.1)
     plan = ready(desk, keys, panel_at(tmp_path, server.url), shown="")
     # Twelve verdicts and three jurors.
     assert (plan.plan.calls, plan.name, server.connections) == (36, "12 verdicts", 0)
@@ -161,7 +151,9 @@ async def killed(desk: Desk, server: Server, tmp_path: Path, calls: int = 20) ->
     plan = ready(desk, keys, path, shown="", max_cost=100.0)
     task = asyncio.create_task(run(desk, plan, told=told))
     await came.wait()
-    copied(desk, target)
+    # The desk as it is on disk at this moment, which is what a kill would leave.
+    with closing(sqlite3.connect(desk.path)) as source, closing(sqlite3.connect(target)) as made:
+        source.backup(made)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     server.fault = None

@@ -43,12 +43,9 @@ def run(desk: Desk) -> Run:
     return found
 
 
-def bodies(data: str) -> list[Any]:
-    return list(read(source(data.encode(), "out.jsonl")).verdicts())
-
-
 def test_report_holds_those_of_the_file_and_then_those_of_the_desk(desk: Desk, run: Run) -> None:
-    made = bodies("".join(report_of(desk, run, Path("report.jsonl"))))
+    data = "".join(report_of(desk, run, Path("report.jsonl"))).encode()
+    made = list(read(source(data, "out.jsonl")).verdicts())
     assert made[0]["reruns"] == [FILED, FIRST, SECOND]
     assert "reruns" not in made[1]
 

@@ -209,10 +209,6 @@ def test_a_ballot_that_contradicts_its_score() -> None:
     )
 
 
-def _marks(value: dict[str, Any], **defaults: Any) -> Breach:
-    return assess(read(value, **defaults)).marks
-
-
 def test_stored_bits_never_move() -> None:
     # Written out: desks on disk hold these numbers.
     assert {kind.key: kind.value for kind in Breach} == {
@@ -246,7 +242,7 @@ def test_stored_bits_never_move() -> None:
     ],
 )
 def test_one_value_holds_every_kind(value: Any, defaults: dict[str, Any], kind: Breach) -> None:
-    assert _marks(value, **defaults) is kind
+    assert assess(read(value, **defaults)).marks is kind
 
 
 @given(bodies())

@@ -36,14 +36,9 @@ def ends(found: Estimate) -> tuple[float, float]:
     return found.low, found.high
 
 
-def agreeing(n: int, confidence: float = 0.8) -> Rows:
-    """So many labels that agree with the judge, half passes and half fails."""
-    return Rows.of([confidence] * n, [True] * n, passed=[at % 2 == 0 for at in range(n)])
-
-
 def test_one_label_has_an_interval_too() -> None:
     # 1 / (1 + z²) = 0.2065, and a loss of 0.64 in the rest.
-    found, low = figures(agreeing(1)), 1 / (1 + Z2)
+    found, low = figures(Rows.of([0.8], [True], passed=[True])), 1 / (1 + Z2)
     assert ends(found["accuracy"]) == pytest.approx((low, 1.0))
     assert ends(found["brier"]) == pytest.approx((0.04, low * 0.04 + (1 - low) * 0.64))
     assert ends(found["gap"]) == pytest.approx((-0.2, 0.8 - low))

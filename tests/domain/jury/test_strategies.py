@@ -278,17 +278,13 @@ def test_the_verdict(verdicts: list[Verdict]) -> None:
         words = reference.recount(verdict, reference.rules(verdict)[1])
         assert bool(found.counts[at]) is (words is not None)
         if words is not None:
-            assert found.words.decision[at] == _code(words.decision)
+            assert decisions(found.words.decision[[at]]) == [words.decision]
             assert (
                 found.sheet.labels.words.spelled[found.words.label[at]].casefold()
                 == words.word.casefold()
             )
         else:
             assert tuple(found.pivotal[:, at].nonzero()[0]) == reference.pivotal(verdict)
-
-
-def _code(decision: Any) -> int:
-    return NOTHING if decision is None else DECISIONS.index(decision)
 
 
 @pytest.mark.slow

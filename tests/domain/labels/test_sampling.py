@@ -60,13 +60,9 @@ def draw(ids: list[str], strata: list[int], seed: str, share: float = AUDIT_SHAR
     )  # fmt: skip
 
 
-def draw_key(seed: str, name: str) -> bytes:
-    return hashlib.sha256((seed + name).encode()).digest()
-
-
 def slow_draw(ids: list[str], strata: list[int], seed: str, share: float) -> Lists:
     """The draw, one verdict after another."""
-    mixed = sorted(range(len(ids)), key=lambda i: draw_key(seed, ids[i]))
+    mixed = sorted(range(len(ids)), key=lambda i: hashlib.sha256((seed + ids[i]).encode()).digest())
     sizes: dict[int, int] = {}
     rank = [0] * len(ids)
     for i in mixed:
@@ -82,10 +78,6 @@ def slow_draw(ids: list[str], strata: list[int], seed: str, share: float) -> Lis
     queue = [i for _, _, i in sorted(spread)] + left
     places = [[order.index(i) for i in range(len(ids))] for order in (queue, mixed)]
     return Lists(rank, audit, places[0], places[1], sizes, audited)
-
-
-def _ids(strata: list[int]) -> list[str]:
-    return [f"v{i}" for i in range(len(strata))]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +162,7 @@ def test_shares_sum_to_the_audit_and_fit_their_strata(sizes: dict[int, int]) -> 
 @given(RUNS, st.text(max_size=5), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 @example([], "seed", AUDIT_SHARE)
 def test_it_equals_draw_of_one_verdict_after_another(strata: Any, seed: str, share: float) -> None:
-    ids = _ids(strata)
+    ids = [f"v{i}" for i in range(len(strata))]
     assert draw(ids, strata, seed, share) == slow_draw(ids, strata, seed, share)
 
 

@@ -138,7 +138,8 @@ def test_every_option_can_be_typed(text: str, cursor: int, names: list[str]) -> 
             assert not term.negated
             if term.kind in {"tag", "juror", "run", "flip"} and option.text[-1] != ":":
                 assert term.value in names
-    assert not any('"' in name[1:-1] for name in _values(found))
+    named = [option.text.partition(":")[2] for option in found.options]
+    assert not any('"' in name[1:-1] for name in named)
 
 
 def _value(text: str) -> str:
@@ -146,10 +147,6 @@ def _value(text: str) -> str:
     if text.endswith(":"):
         return next(iter(words.CHOICES.get(text[:-1], ["x"])))
     return ".5" if text[-1] in "<=>~" else ""
-
-
-def _values(found: Completion) -> list[str]:
-    return [option.text.partition(":")[2] for option in found.options if ":" in option.text]
 
 
 def test_a_completed_filter_can_be_read() -> None:

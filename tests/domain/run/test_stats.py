@@ -168,6 +168,7 @@ def test_disagreement_is_the_sum_of_what_the_verdicts_add() -> None:
         ([[0.5, 0.5]] * 12, {"alpha": Undefined.NO_VARIATION, "alpha_low": Undefined.NO_VARIATION}),
         (TWELVE[:9], {"alpha_low": Undefined.FEW_UNITS, "alpha_high": Undefined.FEW_UNITS}),
         ([[i / 20] * 3 for i in range(12)], {"alpha_low": Undefined.NO_DISAGREEMENT}),
+        ([[0.9, 0.8], [0.7, 0.6]] * 6, {"alpha_votes": Undefined.NO_VARIATION}),
         # Without the one verdict that differs from the others, nothing varies.
         ([[0.5, 0.5]] * 11 + [[0.1, 0.2]], {"alpha_low": Undefined.ONE_UNIT}),
     ],
@@ -181,12 +182,6 @@ def test_what_is_undefined_says_why(scores: Scores, undefined: dict[str, Undefin
     for name in ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal"):
         assert (getattr(found, name) is None) is (name in found.reasons)
     assert all(why.words for why in Undefined)
-
-
-def test_votes_that_are_all_alike_have_no_alpha() -> None:
-    found = measured([[0.9, 0.8], [0.7, 0.6]] * 6).alphas
-    assert found.alpha is not None
-    assert (found.alpha_votes, found.reasons["alpha_votes"]) == (None, Undefined.NO_VARIATION)
 
 
 def test_where_nobody_disagrees_there_is_no_share() -> None:

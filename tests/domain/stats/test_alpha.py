@@ -95,13 +95,6 @@ def test_an_infinite_ballot_is_refused() -> None:
         alpha_interval([[0.5, math.inf], [0.5, 0.6]])
 
 
-def merged(parts: list[Floats]) -> AlphaState:
-    state = AlphaState()
-    for part in parts:
-        state = state.merge(AlphaState.of(part))
-    return state
-
-
 def assert_alike(one: AlphaState, other: AlphaState) -> None:
     assert (one.units, one.N) == (other.units, other.N)
     assert (one.mean, one.M2, one.W) == pytest.approx((other.mean, other.M2, other.W), abs=1e-9)
@@ -112,7 +105,7 @@ def assert_alike(one: AlphaState, other: AlphaState) -> None:
 def test_parts_merge_to_the_whole_in_any_order(parts: list[Floats]) -> None:
     whole = AlphaState.of(np.concatenate(parts))
     for order in itertools.permutations(parts):
-        assert_alike(merged(list(order)), whole)
+        assert_alike(reduce(AlphaState.merge, map(AlphaState.of, order)), whole)
 
 
 @given(UNITS)

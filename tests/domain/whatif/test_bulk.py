@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.panels import Panels
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
-from reviewdesk.domain.jury.rules import Votes, trim_count
+from reviewdesk.domain.jury.rules import trim_count
 from reviewdesk.domain.jury.scores import sigma, tukey, winsorised
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import DECISIONS, seat_names
-from reviewdesk.domain.verdict import Decision, Policy, Rounding, Strategy
+from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 from reviewdesk.domain.whatif import (
     RULES,
     Group,
@@ -71,10 +71,6 @@ def variants(draw: st.DrawFn) -> Variant:
     )
 
 
-def few(votes: Votes, policy: Policy) -> Decision | None:
-    return Decision.ERROR if votes.too_few(policy) else None
-
-
 def alone(value: Any, variant: Variant) -> tuple[float | None, Decision | None]:
     """One panel under a variant: its report rewritten by hand, then read and assessed.
 
@@ -106,7 +102,8 @@ def alone(value: Any, variant: Variant) -> tuple[float | None, Decision | None]:
     value = getattr(made.values, name, made.values.mean)
     if used is Strategy.SINGLE:
         return value, METHODS[used].decide(made.votes, policy)
-    return value, getattr(made.decisions, name, few(made.votes, policy) if used else None)
+    few = Decision.ERROR if used and made.votes.too_few(policy) else None
+    return value, getattr(made.decisions, name, few)
 
 
 def varied(found: Columns, variant: Variant) -> Panels:
