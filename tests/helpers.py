@@ -162,6 +162,12 @@ def load(desk: Desk, data: bytes, name: str = "report.json", **options: Any) -> 
     return desk.load(source(data, name), LoadOptions(**options)).run
 
 
+def opened(folder: Path, *verdicts: dict[str, Any], **header: Any) -> tuple[Desk, Run]:
+    """Open a desk in a folder and load one report of these verdicts."""
+    desk = open_desk(folder / "desk.db")
+    return desk, load(desk, report(*verdicts, **header))
+
+
 def events_of(desk: Desk, run: Run) -> list[Event]:
     """What the desk's reviewer did in a run, newest first."""
     query = "SELECT key FROM label_events WHERE reviewer = ? AND run = ? ORDER BY seq DESC"

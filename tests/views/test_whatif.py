@@ -6,20 +6,14 @@ from typing import Any
 
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.cli.plain import document_text, section_text
-from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.whatif import what_if
-from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Rounding
 from reviewdesk.domain.whatif import Variant
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views import whatif
 from reviewdesk.views.document import Document
-from tests.helpers import load, open_desk, report, verdict
-
-
-def opened(path: Path, *verdicts: dict[str, Any], **header: Any) -> tuple[Desk, Run]:
-    desk = open_desk(path / "desk.db")
-    return desk, load(desk, report(*verdicts, **header))
+from tests.helpers import opened, verdict
 
 
 def table(

@@ -28,6 +28,7 @@ from tests.helpers import (
     load,
     numbered,
     open_desk,
+    opened,
     report,
     set_back,
     unload,
@@ -144,11 +145,6 @@ def test_a_run_that_the_migration_before_left_unmeasured(path: Path) -> None:
         set_back(desk.conn, "measure_every_run")
     with closing(open_desk(path)) as desk:
         assert rows(contents(desk)) == rows(whole)
-
-
-def opened(folder: Path, *bodies: dict[str, Any], **header: Any) -> tuple[Desk, Run]:
-    desk = open_desk(folder / "desk.db")
-    return desk, load(desk, report(*bodies, **header))
 
 
 def say(desk: Desk, run: Run, truth: str, *names: str) -> None:

@@ -18,7 +18,17 @@ from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import bin_drills
 from tests.domain.labels.test_strip import close, same
-from tests.helpers import figures_of, label_row, load, numbered, open_desk, report, spawn, verdict
+from tests.helpers import (
+    figures_of,
+    label_row,
+    load,
+    numbered,
+    open_desk,
+    opened,
+    report,
+    spawn,
+    verdict,
+)
 
 # Two of the verdicts share one content.
 BODIES = [
@@ -232,18 +242,13 @@ VOTES = tuple(
 )
 
 
-def opened(folder: Path, bodies: tuple[dict[str, Any], ...]) -> tuple[Desk, Run]:
-    desk = open_desk(folder / "desk.db")
-    return desk, load(desk, report(*bodies))
-
-
 def listed(desk: Desk, run: Run, text: str) -> set[str]:
     return {row.id for row in desk.rows(desk.queue(run, text))}
 
 
 @pytest.mark.parametrize("bodies", [STATED, UNSTATED], ids=["stated", "unstated"])
 def test_confidence_is_the_support_of_the_decision(tmp_path: Path, bodies: Any) -> None:
-    desk, run = opened(tmp_path, bodies)
+    desk, run = opened(tmp_path, *bodies)
     # The threshold is .6. Passes a .8, b .633 and e 1; fails c .2 and f .05, so .8 and .95.
     assert listed(desk, run, "confidence=.8") == {"a", "c"}
     assert listed(desk, run, "confidence>=.8") == {"a", "c", "e", "f"}
@@ -254,7 +259,7 @@ def test_confidence_is_the_support_of_the_decision(tmp_path: Path, bodies: Any) 
 
 
 def test_confidence_is_a_share_of_votes_where_there_are_no_scores(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, VOTES)
+    desk, run = opened(tmp_path, *VOTES)
     # a 3 of 3 pass, b 2 of 3, c none of 3 and fails, e 2 of 2, f none of 2 and fails.
     assert listed(desk, run, "confidence=1") == {"a", "c", "e", "f"}
     assert listed(desk, run, "confidence<.67 confidence>.66") == {"b"}
@@ -262,7 +267,7 @@ def test_confidence_is_a_share_of_votes_where_there_are_no_scores(tmp_path: Path
 
 @pytest.mark.parametrize("bodies", [STATED, UNSTATED, VOTES], ids=["stated", "own", "votes"])
 def test_every_bin_lists_what_it_counts(tmp_path: Path, bodies: tuple[dict[str, Any], ...]) -> None:
-    desk, run = opened(tmp_path, bodies)
+    desk, run = opened(tmp_path, *bodies)
     for name, truth in zip("abcdef", ("pass", "fail", "fail", "pass", "fail", "fail"), strict=True):
         desk.label(desk.find(run, name), Truth(truth))
     page = calibration_page(desk, run)
@@ -276,7 +281,7 @@ def test_every_bin_lists_what_it_counts(tmp_path: Path, bodies: tuple[dict[str, 
 def test_labels_that_weigh_nothing_are_counted_too(tmp_path: Path) -> None:
     # Six alike in one stratum: a label beyond the prefix of the draw has no weight and no place in
     # the weighted bins, but the filter lists it.
-    desk, run = opened(tmp_path, tuple(verdict(f"v{i}", 0.9, 0.8, 0.7) for i in range(6)))
+    desk, run = opened(tmp_path, *(verdict(f"v{i}", 0.9, 0.8, 0.7) for i in range(6)))
     keys = desk.queue(run)
     for key in (keys[0], keys[1], keys[4]):
         desk.label(key, Truth.PASS)
@@ -294,7 +299,7 @@ def test_bins_and_filters_part_scores_alike(
     tmp_path_factory: pytest.TempPathFactory, scores: list[float]
 ) -> None:
     folder = tmp_path_factory.mktemp("bins")
-    desk, run = opened(folder, tuple(verdict(f"v{i}", s) for i, s in enumerate(scores)))
+    desk, run = opened(folder, *(verdict(f"v{i}", s) for i, s in enumerate(scores)))
     for key in desk.queue(run):
         desk.label(key, Truth.PASS)
     for one in bin_drills(calibration_page(desk, run), blind=False):

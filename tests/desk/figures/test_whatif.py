@@ -1,7 +1,6 @@
 """A run under other rules: what is counted, by which weights, and what is unknown."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,12 +11,7 @@ from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif import MOST_LEFT_OUT, Result, Variant, WhatIfTable
 from reviewdesk.errors import UsageError
-from tests.helpers import label_row, load, open_desk, report, verdict
-
-
-def opened(path: Path, *verdicts: dict[str, Any], **header: Any) -> tuple[Desk, Run]:
-    desk = open_desk(path / "desk.db")
-    return desk, load(desk, report(*verdicts, **header))
+from tests.helpers import label_row, opened, verdict
 
 
 def label(desk: Desk, run: Run, **truths: str) -> None:

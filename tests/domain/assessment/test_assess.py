@@ -181,22 +181,6 @@ def test_why_it_would_be_escalated() -> None:
     assert united.escalation == ()
 
 
-def test_a_word_without_an_agreement_raises_no_warning() -> None:
-    # One juror: a producer may still write "low".
-    lone = body(
-        juror("a", 0.9, model="claude-4"),
-        band="low",
-        agreement={"value": None, "metric": "krippendorff_alpha"},
-        generator={"model": "claude-3"},
-    )
-    found = assessed(lone)
-    assert (found.band, found.same_family) == (Band.LOW, True)
-    assert found.bias_warning is None
-    # With a figure beside it, the word counts.
-    lone["agreement"] = {"value": 0.1, "metric": "krippendorff_alpha"}
-    assert assessed(lone).bias_warning is not None
-
-
 def test_the_report_may_mark_a_panel_as_degraded_itself() -> None:
     assert assessed(panel(0.5, 0.6, trim={"method": "none", "degraded": True})).degraded
     assert not assessed(panel(0.5, 0.6, trim={"method": "none", "degraded": False})).degraded

@@ -8,7 +8,7 @@ from reviewdesk import Case, Juror, Panel, ballot
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.panel.verdict_body import verdict_body
-from reviewdesk.domain.verdict import Decision, Policy, Strategy
+from reviewdesk.domain.verdict import Decision, Policy
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, read
 
@@ -71,24 +71,6 @@ def test_what_a_missing_answer_does_to_each_rule(
     assert (Flag.ESCALATED in found.flags) or why is None
     if decision is OPEN and strategy == "unanimous":
         assert found.score is None
-
-
-def test_a_lost_ballot_never_turns_a_dissent_into_a_pass() -> None:
-    # The panel of sample_runs: red-team goes to unanimous, and the median was to stand in.
-    panel = Panel.from_file("sample_runs/panel-hosted.yaml")
-    names = ["sonnet", "gpt", "gemini", "mistral", "deepseek"]
-    four = [ballot(name, score) for name, score in zip(names, (0.9, 0.85, 0.1, 0.9), strict=False)]
-    for last in (
-        ballot("deepseek", 0.9),
-        ballot("deepseek", status="parse_fail", error="not json"),
-        ballot("deepseek", status="timeout", error="timeout"),
-    ):
-        found = panel.decide([*four, last], tags=["red-team"])
-        assert (found.decision, found.score) == (OPEN, None)
-        assert found.rule.used is Strategy.UNANIMOUS
-        assert Flag.ESCALATED in found.flags
-    # Without the tag the trimmed mean decides, and the median in its place.
-    assert panel.decide([*four, last]).rule.used is Strategy.MEDIAN
 
 
 def test_one_of_five_is_not_unanimous() -> None:
