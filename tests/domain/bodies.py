@@ -6,14 +6,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Assessment, Values
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import Columns, unpacked
 from reviewdesk.domain.run.packing import COLUMNS, Names, PackedRun
 from reviewdesk.domain.run.window import packed_columns
-from reviewdesk.domain.values import Rounding, Status, Strategy
+from reviewdesk.domain.values import Status, Strategy
 from reviewdesk.domain.verdict import (
     Ballot,
     Generator,
@@ -90,21 +90,6 @@ def columns(verdicts: Iterable[tuple[int, Verdict]]) -> Columns:
     """Verdicts, each with its key, as the desk packs and unpacks them."""
     rows = list(verdicts)
     return unpacked(packed(verdict for _, verdict in rows), [key for key, _ in rows])
-
-
-def values(
-    scores: Sequence[float | None],
-    weights: Sequence[float | None],
-    fraction: float,
-    rounding: Rounding = Rounding.DOWN,
-) -> Values:
-    """Every rule's value of the given scores, whose jurors withhold their votes."""
-    jurors = [
-        juror(f"j{seat}", score, weight=weight, **{"pass": None})
-        for seat, (score, weight) in enumerate(zip(scores, weights, strict=True))
-    ]
-    trim = {"method": "quantile", "fraction": fraction, "rounding": rounding.value}
-    return assess(read(body(*jurors, trim=trim))).values
 
 
 def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

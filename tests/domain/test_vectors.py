@@ -15,6 +15,7 @@ from reviewdesk.domain.jury.rules import quorum_met, trim_count
 from reviewdesk.domain.jury.scores import (
     band,
     closeness,
+    median,
     one_panel,
     only,
     trim,
@@ -54,7 +55,6 @@ from reviewdesk.domain.stats.reliability import (
     spiegelhalter,
 )
 from reviewdesk.domain.verdict import Decision, Rounding
-from tests.domain.bodies import values
 from tests.helpers import placed
 
 HERE = Path(__file__).parent
@@ -84,11 +84,6 @@ def _verdict_agreement(given: Input) -> object:
 def _trimmed_mean(given: Input) -> object:
     rule = (given["scores"], given["fraction"], _rounding(given))
     return {"value": trimmed_mean(*rule), "trim_each_side": trim(*rule).per_side}
-
-
-def _median(given: Input) -> object:
-    scores = given["scores"]
-    return values(scores, [None] * len(scores), 0.0).median
 
 
 def _weighted_average(given: Input) -> object:
@@ -260,7 +255,8 @@ ADAPTER: dict[str, Callable[[Input], object]] = {
         given["n"] > 0 and quorum_met(given["passes"], given["n"], given["quorum"])
     ),
     "trim_count": lambda given: trim_count(given["n"], given["fraction"], _rounding(given)),
-    "trimmed_mean": _trimmed_mean, "median": _median, "weighted_average": _weighted_average,
+    "trimmed_mean": _trimmed_mean, "weighted_average": _weighted_average,
+    "median": lambda given: median(_present(given["scores"])),
     "ece": lambda given: ece(_rows(given)),
     "brier": lambda given: brier(_rows(given)),
     "ece_weighted": lambda given: ece(_rows(given)),

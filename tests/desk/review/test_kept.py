@@ -1,5 +1,6 @@
 """What a reviewer chose on the screen, as the desk stores it."""
 
+import json
 from pathlib import Path
 
 from reviewdesk.desk.core import glance
@@ -62,15 +63,7 @@ def test_a_look_at_no_desk_finds_nothing_and_makes_nothing(tmp_path: Path) -> No
 def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
     desk = open_desk(tmp_path / "d.db")
     run = load(desk, numbered(3))
-    for text in (
-        "",
-        "[]",
-        "{",
-        '{"order": 3}',
-        '{"blind": "yes"}',
-        '{"item": 7}',
-        '{"item": "\\ud800"}',
-        "[" * 100_000,
-    ):
+    values = ({"order": 3}, {"blind": "yes"}, {"item": 7}, {"item": "\ud800"})
+    for text in ("", "[]", "{", "[" * 100_000, *map(json.dumps, values)):
         desk.conn.execute("INSERT OR REPLACE INTO views VALUES (?, 'ann', ?)", (run.key, text))
         assert desk.view(run) is None

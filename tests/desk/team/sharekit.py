@@ -136,12 +136,8 @@ def exchange(path: Path, place: SharedFolder, *, runs: bool = True) -> Synced:
 def until_quiet(desks: Mapping[str, Path], place: SharedFolder) -> None:
     """Sync desks one after the other until nothing is new to any of them."""
     for _ in range(5):
-        if not any(found.taken or found.sent or found.runs for found in _round(desks, place)):
+        found = [exchange(path, place) for path in desks.values()]
+        assert not any(one.refused for one in found)
+        if not any(one.taken or one.sent or one.runs for one in found):
             return
     raise AssertionError("the desks never come to rest")
-
-
-def _round(desks: Mapping[str, Path], place: SharedFolder) -> list[Synced]:
-    found = [exchange(path, place) for path in desks.values()]
-    assert [one for each in found for one in each.refused] == []
-    return found

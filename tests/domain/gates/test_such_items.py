@@ -17,8 +17,6 @@ from reviewdesk.domain.stats.rates import drawn_rate, midp, stratified_ratio, ta
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import Decision
 
-Z2 = 1.959963984540054**2
-
 
 def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Estimate]:
     drawn = as_run(rows, strata)
@@ -38,7 +36,7 @@ def ends(found: Estimate) -> tuple[float, float]:
 
 def test_one_label_has_an_interval_too() -> None:
     # 1 / (1 + z²) = 0.2065, and a loss of 0.64 in the rest.
-    found, low = figures(Rows.of([0.8], [True], passed=[True])), 1 / (1 + Z2)
+    found, low = figures(Rows.of([0.8], [True], passed=[True])), 1 / (1 + Z**2)
     assert ends(found["accuracy"]) == pytest.approx((low, 1.0))
     assert ends(found["brier"]) == pytest.approx((0.04, low * 0.04 + (1 - low) * 0.64))
     assert ends(found["gap"]) == pytest.approx((-0.2, 0.8 - low))

@@ -69,7 +69,8 @@ def columns(rows: list[Row], draw: Iterable[int], mix: list[int]) -> RunColumns:
     for name in TYPES.keys() - {"draw", "mix", "id", "truth"}:
         codes = CODES.get(name)
         missing = float("inf") if name in NUMBERS else -1
-        values = [row[name] if codes is None else coded(codes, row[name]) for row in rows]
+        said = [row[name] for row in rows]
+        values = [v if codes is None or v is None else codes.index(v) for v in said]
         found.add(name, array(TYPES[name], [missing if v is None else v for v in values]))
     found.add("draw", array("i", draw))
     found.add("mix", array("i", mix))
@@ -80,10 +81,6 @@ def columns(rows: list[Row], draw: Iterable[int], mix: list[int]) -> RunColumns:
         (FIRST + place for place, row in enumerate(rows) if row["truth"] == NOT_TOLD),
     )
     return found
-
-
-def coded(codes: tuple[str, ...], value: str | None) -> int | None:
-    return None if value is None else codes.index(value)
 
 
 def holds(row: Row, term: Term) -> bool:

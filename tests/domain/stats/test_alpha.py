@@ -124,16 +124,6 @@ def test_contributions_sum_to_alpha(units: Floats) -> None:
         assert ((found.weight == 0) == alone).all()
 
 
-def test_a_unit_without_a_pair_keeps_its_place_among_the_contributions() -> None:
-    # Pairable ballots 1, 3 | 2, 2, 5: pooled variance 9.2 / 4 = 2.3; within, 2 and 3.
-    found = contributions([[NAN, 9, NAN], [1, 3, NAN], [NAN, NAN, NAN], [2, 2, 5], [7, NAN, NAN]])
-    assert found is not None
-    assert found.contribution == pytest.approx(
-        [NAN, 1 - 2 / 2.3, NAN, 1 - 3 / 2.3, NAN], nan_ok=True
-    )
-    assert found.weight.tolist() == [0, 2 / 5, 0, 3 / 5, 0]
-
-
 def jackknifed(units: Floats, quantile: float) -> tuple[float, float]:
     """The same interval the long way: alpha again without each unit."""
     n = len(units)
