@@ -1,11 +1,9 @@
 """Builders of small promptfoo results, as its version 0.121 writes them."""
 
-import json
 from typing import Any
 
-from reviewdesk.reports import ReadOptions, Source, read
 from reviewdesk.reports.report import Report
-from tests.helpers import verdict_problem
+from tests.reports import foreignkit
 
 
 def graded(kind: str, value: Any, score: Any, passed: Any, **more: Any) -> Any:
@@ -71,11 +69,8 @@ def result(*rows: Any, **more: Any) -> Any:
 
 def opened(document: Any, **options: Any) -> tuple[Report, list[Any]]:
     """A document read to its end, every body valid."""
-    data = document if isinstance(document, bytes) else json.dumps(document).encode()
-    report = read(Source.from_bytes("run.json", data), ReadOptions(**options))
-    bodies = list(report.verdicts())
+    report, bodies = foreignkit.opened(document, **options)
     assert report.format == "promptfoo"
-    assert all(verdict_problem(body) is None for body in bodies)
     return report, bodies
 
 

@@ -10,6 +10,7 @@ import pytest
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Source, formats, read
 from tests.helpers import SHARED, mostly_slow
+from tests.reports.foreignkit import opened, refusal
 
 HEADER = {"schema": "reviewdesk.report/1", "title": "T", "generator": {"model": "m"}}
 
@@ -26,24 +27,16 @@ def _lines(*records: Any) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-def _open(data: bytes, **options: Any) -> tuple[Any, list[Any]]:
-    report = read(Source.from_bytes("report.json", data), ReadOptions(**options))
-    return report, list(report.verdicts())
-
-
 def _refusal(data: bytes, **options: Any) -> str:
-    with pytest.raises(ReportError) as caught:
-        _open(data, **options)
-    text = str(caught.value)
-    assert "\n" not in text
-    assert text.startswith("report.json: ")
-    return text.removeprefix("report.json: ")
+    text = refusal(data, **options)
+    assert text.startswith("run.json: ")
+    return text.removeprefix("run.json: ")
 
 
 def test_a_document_and_its_lines_give_the_same() -> None:
     verdicts = [_verdict("a"), _verdict("b")]
-    document, bodies = _open(_document(*verdicts))
-    lines, others = _open(_lines(HEADER, *verdicts))
+    document, bodies = opened(_document(*verdicts))
+    lines, others = opened(_lines(HEADER, *verdicts))
     assert document.format == "canonical"
     assert lines.format == "canonical-jsonl"
     assert {document.format, lines.format} < set(formats())
@@ -61,7 +54,7 @@ def test_nulls_go_but_a_withheld_vote_stays() -> None:
         jurors=[{"id": "j", "score": 1, "pass": None, "reason": None}, {"id": "k", "score": 1.0}],
     )  # fmt: skip
     del verdict["title"]
-    _, (body,) = _open(_document(verdict, title=None, producer={"name": "p", "version": None}))
+    _, (body,) = opened(_document(verdict, title=None, producer={"name": "p", "version": None}))
     assert body["jurors"] == [{"id": "j", "score": 1, "pass": None}, {"id": "k", "score": 1.0}]
     assert json.dumps(body["jurors"][0]["score"]) == "1"
     assert body["agreement"] == {"value": None, "metric": "r_wg"}
@@ -72,8 +65,10 @@ def test_nulls_go_but_a_withheld_vote_stays() -> None:
 
 
 def test_reading_what_was_read_is_the_identity() -> None:
-    report, bodies = _open(_document(_verdict("a", input=None, reruns=[_verdict("b", score=None)])))
-    again, others = _open(json.dumps({**report.header, "verdicts": bodies}).encode())
+    report, bodies = opened(
+        _document(_verdict("a", input=None, reruns=[_verdict("b", score=None)]))
+    )
+    again, others = opened(json.dumps({**report.header, "verdicts": bodies}).encode())
     assert (again.header, others) == (report.header, bodies)
 
 
@@ -89,7 +84,7 @@ def test_the_error_form() -> None:
 
 def test_bad_verdicts_are_left_out_on_request() -> None:
     data = _document(_verdict("a"), _verdict("b", score=2), _verdict("a"), _verdict("c"))
-    report, bodies = _open(data, skip_bad=True)
+    report, bodies = opened(data, skip_bad=True)
     assert [body["id"] for body in bodies] == ["a", "c"]
     assert report.skipped == 2
     assert report.notes == [
@@ -112,7 +107,7 @@ def test_a_bad_header_is_never_skipped() -> None:
 
 def test_lone_surrogates_are_replaced_and_counted() -> None:
     data = _document(_verdict("a", input="x\ud800y 👍", meta={"\udc00": "\udfff"}))
-    report, (body,) = _open(data)
+    report, (body,) = opened(data)
     assert body["input"] == "x\ufffdy 👍"
     assert report.notes == ["replaced 3 lone surrogates by U+FFFD"]
 
@@ -120,7 +115,7 @@ def test_lone_surrogates_are_replaced_and_counted() -> None:
 def test_line_separators_inside_a_text_do_not_end_a_line() -> None:
     text = "a\u2028b\u2029c\x85d"
     raw = json.dumps(_verdict("a", input=text), ensure_ascii=False).encode()
-    _, (body,) = _open(_lines(HEADER) + raw + b"\r\n\n \n")
+    _, (body,) = opened(_lines(HEADER) + raw + b"\r\n\n \n")
     assert body["input"] == text
 
 
@@ -142,7 +137,7 @@ def test_a_fault_behind_the_first_verdict_is_named_as_what_it_is(fault: str, tol
 
 def test_an_unknown_format_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match=r"canonical, canonical-jsonl, .*table, mcptest"):
-        _open(_document(), format="xml")
+        opened(_document(), format="xml")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +200,7 @@ def test_one_line_for_each_wrong_file(data: bytes, text: str) -> None:
 
 def test_blank_lines_are_skipped_and_counted() -> None:
     data = b"\n" + _lines(HEADER) + b"\n \t\r\n" + _lines(_verdict("a")) + b"\n"
-    report, bodies = _open(data)
+    report, bodies = opened(data)
     assert bodies == [_verdict("a")]
     assert report.notes == ["skipped 4 blank lines"]
     # errors still count them as lines
@@ -217,20 +212,15 @@ def test_blank_lines_are_skipped_and_counted() -> None:
 )
 def test_a_report_without_verdicts_loads_and_says_so(data: bytes) -> None:
     for options in ({}, {"format": "canonical"}, {"format": "canonical-jsonl"}):
-        report, bodies = _open(data, **options)
+        report, bodies = opened(data, **options)
         assert (report.header, bodies, report.notes) == (HEADER, [], ["has no verdicts"])
 
 
 def test_leading_blanks_of_any_length_are_skipped() -> None:
     data = b" \n" * (100 << 10) + _document(_verdict("a"))
-    assert len(_open(data)[1]) == 1
+    assert len(opened(data)[1]) == 1
     assert "starts with over 8 MiB of blanks" in _refusal(b" " * (8 << 20) + data)
     assert _refusal(b" \n" * 5) == "is empty. Write the report again."
-
-
-def test_the_way_to_calibrate_is_named() -> None:
-    refused = _refusal(b'{"confidence": 0.5, "correct": true}\n')
-    assert refused.endswith("Read it with: reviewdesk calibrate report.json")
 
 
 @pytest.mark.slow
@@ -238,11 +228,11 @@ def test_an_item_over_eight_megabytes_is_refused() -> None:
     long = _verdict("a", input="x" * (8 << 20))
     assert "is over 8 MiB" in _refusal(_document(long))
     assert "line 2: is over 8 MiB" in _refusal(_lines(HEADER, long))
-    assert len(_open(_document(_verdict("a", input="x" * (7 << 20))))[1]) == 1
+    assert len(opened(_document(_verdict("a", input="x" * (7 << 20))))[1]) == 1
 
 
 def test_a_gzip_report_opens() -> None:
-    report, bodies = _open(gzip.compress(b"\xef\xbb\xbf" + _document(_verdict("a"))))
+    report, bodies = opened(gzip.compress(b"\xef\xbb\xbf" + _document(_verdict("a"))))
     assert [body["id"] for body in bodies] == ["a"]
     assert report.format == "canonical"
 

@@ -24,11 +24,6 @@ from tests.reports.inspectkit import (
 QA = "model_graded_qa"
 
 
-def _jurors(scores: Any) -> list[Any]:
-    jurors: list[Any] = one(log(sample("a", scores)))["jurors"]
-    return jurors
-
-
 def test_several_scorers_are_one_jury_without_a_decision() -> None:
     document = log(sample("a", {"own": "C", QA: "C"}), sample("b", {"own": "I", QA: "I"}))
     for body in bodies(document):
@@ -110,7 +105,7 @@ def test_a_panel_that_had_decided_keeps_its_decision_when_another_scorer_breaks_
 
 
 def test_a_value_that_is_not_where_it_is_looked_for_is_unknown() -> None:
-    odd, known = _jurors({"odd": [[1]], "own": 0})
+    odd, known = one(log(sample("a", {"odd": [[1]], "own": 0})))["jurors"]
     assert (odd["status"], odd["meta"]) == ("unknown", {"unread": ["value"]})
     assert known["score"] == 0
     nowhere = {"result": 0.9, "explanation": "good"}

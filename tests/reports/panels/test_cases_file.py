@@ -14,7 +14,7 @@ from reviewdesk.domain.panel.case import Case, Check, CheckResult
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.errors import PanelError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.panels.case_checks import check_problem, run_checks
+from reviewdesk.reports.panels.case_checks import run_checks
 from reviewdesk.reports.panels.cases_file import case_from, open_cases, read_cases
 from reviewdesk.reports.wording import FieldError
 from tests.helpers import SAMPLES
@@ -308,18 +308,3 @@ def test_results_are_named_and_in_order() -> None:
     first, second = run_checks(case)
     assert first.body == {"name": "first", "pass": True}
     assert second.body == {"name": "exact", "pass": False, "reason": 'is not exactly "b"'}
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "problem"),
-    [
-        ("regex", "a+", None),
-        ("regex", "a(", "is not a regular expression"),
-        ("schema", {"type": "object"}, None),
-        ("schema", {"type": "objects"}, "is not a JSON schema"),
-        ("exact", "anything", None),
-    ],
-)
-def test_checks_without_result_are_known_first(kind: str, value: Any, problem: str | None) -> None:
-    found = check_problem(Check(kind, value))
-    assert found is None if problem is None else problem in (found or "")

@@ -63,26 +63,17 @@ def test_a_whole_row() -> None:
     assert report.notes == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "judged"),
-    [
-        ("llm-rubric", True),
-        ("not-llm-rubric", True),
-        ("model-graded-closedqa", True),
-        ("model-graded-factuality", True),
-        ("factuality", True),
-        ("g-eval", True),
-        ("answer-relevance", True),
-        ("context-faithfulness", True),
-        ("context-recall", True),
-        ("search-rubric", True),
-        ("select-best", True),
-        ("promptfoo:redteam:harmful", True),
-        ("similar", False), ("classifier", False), ("moderation", False), ("javascript", False),
-        ("not-contains", False), ("webhook", False),
-    ],
+JUDGED = (
+    "llm-rubric", "not-llm-rubric", "model-graded-closedqa", "model-graded-factuality",
+    "factuality", "g-eval", "answer-relevance", "context-faithfulness", "context-recall",
+    "search-rubric", "select-best", "promptfoo:redteam:harmful",
 )  # fmt: skip
-def test_what_a_model_grades_is_judged(kind: str, judged: bool) -> None:
+CHECKS = ("similar", "classifier", "moderation", "javascript", "not-contains", "webhook")
+
+
+@pytest.mark.parametrize("kind", JUDGED + CHECKS)
+def test_what_a_model_grades_is_judged(kind: str) -> None:
+    judged = kind in JUDGED
     # A second jury beside it, so that a check has a verdict to stand at.
     bodies = verdicts(graded(kind, "x", 1, True), rubric(1, True, "something else"))
     assert len(bodies) == 1 + judged

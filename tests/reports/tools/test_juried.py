@@ -262,14 +262,8 @@ def test_a_named_key_is_removed_from_the_texts() -> None:
 @pytest.mark.parametrize(
     ("document", "what", "hint"),
     [
-        (b"confidence,correct\n0.9,true\n", "calibration labels file", "reviewdesk calibrate run"),
-        (b"name: p\njurors:\n- model: m\n", "is a panel file", "judge CASES --panel run.json -o"),
-        (b"# ours\n\n[[jurors]]\nmodel = 'm'\n", "is a panel file", "judge CASES --panel run.json"),
         ({"name": "p", "jurors": [{"model": "m"}]}, "is a panel file", "judge CASES --panel"),
-        (b"jury:\n- report: r\n", "is a suite of gates", "reviewdesk gate run.json"),
-        (b"item = 'a'\neach = 'b'\n", "is a map of tables", "open TABLE --map run.json"),
         (b"a\tb\n1\t2\n", "no column that names the judge", "open run.json --judge-columns a,b"),
-        (b"item,judge,score\ra,j,1\r", "carriage return alone", "tr '\\r' '\\n' < run.json | "),
         ('{"a": 1}'.encode("utf-32"), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8 run.json | "),
         ('{"a": 1}'.encode("utf-32-le"), "is UTF-32 text", "iconv -f UTF-32LE -t UTF-8 run.json"),
         ('{"a": 1}'.encode("utf-32-be"), "is UTF-32 text", "iconv -f UTF-32BE -t UTF-8 run.json"),
