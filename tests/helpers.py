@@ -137,6 +137,14 @@ def open_desk(path: Path, reviewer: str = "ann", clock: Clock | None = None) -> 
 
 
 @contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a desk from another connection meanwhile."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
 def traced(conn: sqlite3.Connection) -> Iterator[list[str]]:
     """The statements that a connection runs meanwhile."""
     seen: list[str] = []

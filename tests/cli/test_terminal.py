@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from tests.cli.terminalkit import PATIENCE, Terminal, on_terminal
-from tests.helpers import POSIX, SAMPLES, numbered
+from tests.helpers import POSIX, SAMPLES, locked, numbered
 
 pytestmark = [POSIX, pytest.mark.slow]
 
@@ -62,15 +62,6 @@ def screen(desk: Path, tmp_path: Path) -> Iterator[Terminal]:
     with on_terminal(desk, "open", report) as found:
         found.until(b"pass")
         yield found
-
-
-@contextlib.contextmanager
-def locked(desk: Path) -> Iterator[None]:
-    other = sqlite3.connect(desk, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    yield
-    other.execute("ROLLBACK")
-    other.close()
 
 
 def labels(desk: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """The way from the figures to an adopted panel, by keys: split, candidates, try, adoption."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,22 @@ def body(n: int) -> dict[str, Any]:
     return made
 
 
-@pytest.fixture
-def review(tmp_path: Path) -> Iterator[Review]:
-    (tmp_path / "panel.yaml").write_text(PANEL, encoding="utf-8")
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
+@contextmanager
+def labelled(folder: Path, *, blind: bool) -> Iterator[Review]:
+    """A review beside a panel file; every item has the label that it should have."""
+    (folder / "panel.yaml").write_text(PANEL, encoding="utf-8")
+    with closing(open_desk(folder / "desk.db")) as desk:
         run = load(desk, report(*map(body, range(COUNT))))
         for key in list(desk.queue(run)):
             bad = int(desk.item(key).verdict.id[1:]) % 4 == 0
-            desk.label(key, Truth.FAIL if bad else Truth.PASS, blind=True)
+            desk.label(key, Truth.FAIL if bad else Truth.PASS, blind=blind)
         yield Review(desk, run)
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Iterator[Review]:
+    with labelled(tmp_path, blind=True) as made:
+        yield made
 
 
 def step(review: Review, name: str, at: int = 1) -> None:
@@ -169,12 +176,7 @@ def test_a_panel_that_cannot_be_used_may_be_edited_again(review: Review, tmp_pat
 
 
 def test_labels_given_in_the_open_are_split_after_a_question(tmp_path: Path) -> None:
-    (tmp_path / "panel.yaml").write_text(PANEL, encoding="utf-8")
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
-        run = load(desk, report(*map(body, range(COUNT))))
-        for key_ in list(desk.queue(run)):
-            desk.label(key_, Truth.PASS, blind=False)
-        review = Review(desk, run)
+    with labelled(tmp_path, blind=False) as review:
         opened(review, tmp_path)
         key(review, "s")
         assert "lean towards" in str(dialog_page(review).document)

@@ -1,6 +1,5 @@
 """What is pressed while another process holds the desk's lock: shown as being saved, and saved."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from reviewdesk.desk import core
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
+from tests import helpers
 from tests.app.builders import SMALL
 from tests.app.controllers.second_run import second_run
 from tests.app.reviewkit import Review, form_of, question_of, reviewing
@@ -21,13 +21,8 @@ from tests.app.reviewkit import Review, form_of, question_of, reviewing
 @contextmanager
 def locked(review: Review) -> Iterator[None]:
     """Another connection that holds the lock; then what waits is saved."""
-    other = sqlite3.connect(review.desk.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    try:
+    with helpers.locked(review.desk.path):
         yield
-    finally:
-        other.execute("ROLLBACK")
-        other.close()
     review.finish(SAVING)
     review.after()
 

@@ -101,12 +101,14 @@ def test_turning_blind_says_what_it_comes_too_late_for(review: Review) -> None:
 
 
 @pytest.mark.parametrize(
-    "view", [View(filter="zz:zz"), View(filter="share>.1"), View(order="share")]
+    "view",
+    [View(filter="zz:zz"), View(filter="share>.1"), View(order="share"), View(filter="run:no")],
 )
-def test_view_that_cannot_be_parsed_does_not_keep_run_closed(tmp_path: Path, view: View) -> None:
+def test_view_that_cannot_be_asked_does_not_keep_run_closed(tmp_path: Path, view: View) -> None:
     with reviewing(tmp_path, view=replace(view, item="item/003")) as review:
         assert review.current == "item/003"
         assert review.notice.startswith("opened without the filter and order you left: ")
+        assert (review.session.view.filter, len(review.session.keys)) == ("", 6)
 
 
 def test_it_resumes_where_it_was_left(review: Review) -> None:
@@ -299,14 +301,6 @@ def test_blind_review_hides_and_takes_its_order_at_once(opened_desk: Opened) -> 
     review.finish(QUEUE)
     assert review.current == first
     assert list(review.session.keys) == list(review.desk.queue(review.run, "", "mix"))
-
-
-def test_a_filter_that_the_desk_cannot_answer_is_dropped(opened_desk: Opened) -> None:
-    review = Review(*opened_desk, view=View(filter="run:nowhere"))
-    said = "opened without the filter and order you left: filter, column 5: no run 'nowhere'"
-    assert review.notice.startswith(said)
-    assert (review.session.view.filter, len(review.session.keys)) == ("", COUNT)
-    assert review.current == name(opened_desk, 0)
 
 
 def test_a_filter_of_last_time_is_read_after_the_first_screen_of_a_large_run(

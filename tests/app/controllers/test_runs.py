@@ -1,17 +1,13 @@
 """The runs: listed, compared by their panels, turned to and removed."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from reviewdesk.app.controllers.pages import RunsController
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.loading import LoadOptions
-from reviewdesk.domain.records import Run, Truth, View
+from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Feedback, Settings
 from reviewdesk.views.document import Document, Section
@@ -33,9 +29,13 @@ def shown(review: Review) -> Document:
     return found
 
 
-def test_the_chosen_run_is_compared_with_the_one_under_review(review: Review) -> None:
+def test_the_chosen_run_is_compared_or_else_the_newest_of_the_same_items(review: Review) -> None:
     again = second_run(review.desk)
-    review.press("screen.runs", "first")
+    # The cursor is on the run under review.
+    review.press("screen.runs", "run.compare")
+    assert dialog_page(review).title == f"run against {again.name}"
+    review.answer(False)
+    review.press("first")
     assert review.hint("run.compare")
     review.press("run.compare")
     assert dialog_page(review).title == f"run against {again.name}"
@@ -44,14 +44,6 @@ def test_the_chosen_run_is_compared_with_the_one_under_review(review: Review) ->
     review.answer(0)
     assert (review.state.where, review.session.view.filter) == ("review", "flip:again")
     assert len(review.session.keys) == 2
-
-
-def test_from_the_run_under_review_the_newest_of_the_same_items_is_compared(review: Review) -> None:
-    again = second_run(review.desk)
-    review.press("screen.runs")
-    assert review.hint("run.compare")
-    review.press("run.compare")
-    assert dialog_page(review).title == f"run against {again.name}"
 
 
 def test_the_run_under_review_is_not_compared_with_itself(review: Review) -> None:
@@ -202,17 +194,6 @@ def test_an_unknown_run_or_verdict_leaves_the_review_as_it_is(review: Review) ->
     assert "nothing-of-the-kind" in review.notice
 
 
-def test_a_run_that_was_removed_meanwhile_is_one_line(tmp_path: Path, review: Review) -> None:
-    second_run(review.desk)
-    review.press("screen.runs", "up")
-    other = Desk.open(tmp_path / "d.db", reviewer="bob")
-    other.remove(other.run("again"))
-    other.close()
-    review.command("run again")
-    assert review.session.run.hash == review.run.hash
-    assert "again" in review.notice
-
-
 def test_moves_stay_within_the_list_and_a_click_chooses(review: Review) -> None:
     second_run(review.desk)
     review.press("screen.runs", "down", "last", "page.down")
@@ -253,37 +234,6 @@ def test_a_run_is_removed_after_a_question_but_never_the_one_under_review(review
     assert [found.name for found in review.desk.runs()] == ["run"]
     assert review.notice == "removed again; its labels are kept"
     assert len(page(review).runs) == 1
-
-
-# the human labels of a file
-
-HUMAN = {"label": "fail", "by": "dr smith", "at": "2024-02-03T04:05:06Z"}
-
-
-def labelled(path: Path, *, taken: bool) -> tuple[Desk, Run]:
-    """Two verdicts that a person labelled in the file, and one without; the desk is ann's."""
-    desk = Desk.open(path, reviewer="ann", clock=lambda: datetime(2025, 1, 31, 12, tzinfo=UTC))
-    bodies = [verdict(1, human=HUMAN), verdict(2, human=HUMAN), verdict(3)]
-    source = Source.from_bytes("run.json", json.dumps(report(bodies)).encode())
-    return desk, desk.load(source, LoadOptions(import_labels=taken)).run
-
-
-@pytest.mark.parametrize(
-    ("taken", "told"), [(False, "--import-labels takes them"), (True, "none left to take")]
-)
-def test_the_details_offer_the_labels_of_the_file(tmp_path: Path, taken: bool, told: str) -> None:
-    review = Review(*labelled(tmp_path / "d.db", taken=taken))
-    review.press("screen.runs")
-    assert "2 human labels in the file" in details(review)
-    assert told in details(review)
-    assert "human" not in details(review, blind=True)
-
-
-def test_what_is_left_to_take_is_counted(tmp_path: Path) -> None:
-    review = Review(*labelled(tmp_path / "d.db", taken=False))
-    review.desk.label(review.desk.find(review.run, "item/001"), Truth.PASS)
-    review.press("screen.runs")
-    assert "--import-labels takes 1 of 2" in details(review)
 
 
 def test_a_finished_index_reads_the_list_anew(tmp_path: Path) -> None:

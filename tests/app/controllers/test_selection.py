@@ -1,7 +1,6 @@
 """Verdicts that are selected and labelled together: what is asked, written and taken back."""
 
 import json
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review, question_of, reviewing
+from tests.helpers import locked
 
 
 def test_a_label_is_given_to_all_that_are_selected_and_taken_back_at_once(review: Review) -> None:
@@ -125,8 +125,7 @@ def test_chosen_by_name_it_asks_once(review: Review) -> None:
 def kept(tmp_path: Path) -> Path:
     """End a review whose label of three waits for another process's lock; its file."""
     with reviewing(tmp_path, 4) as review:
-        with closing(sqlite3.connect(review.desk.path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(review.desk.path):
             review.press("select", "select", "select", "label.pass")
             review.answer(True)
             rows = review.desk.rows(review.session.keys)

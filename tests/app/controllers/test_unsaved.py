@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
@@ -17,7 +16,7 @@ from reviewdesk.desk.review import edits, unsaved
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
 from tests.app.reviewkit import Review, question_of, reviewing
-from tests.helpers import POSIX
+from tests.helpers import POSIX, locked
 
 KINDS = ["label", "label", "note", "tags", "mark", "defer"]
 
@@ -25,8 +24,7 @@ KINDS = ["label", "label", "note", "tags", "mark", "defer"]
 def left(tmp_path: Path) -> Path:
     """End a review whose six changes another process's lock keeps off the disk; their file."""
     with reviewing(tmp_path, 6) as review:
-        with closing(sqlite3.connect(review.desk.path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(review.desk.path):
             review.press("label.pass", "label.fail", "note.labelled")
             review.answer("because")
             review.typed("tags", "vague")
@@ -133,8 +131,7 @@ def test_another_reviewer_is_offered_nothing(tmp_path: Path) -> None:
 
 def test_flushing_again_writes_no_second_file_and_the_lock_gone_leaves_none(tmp_path: Path) -> None:
     with reviewing(tmp_path, 3) as review:
-        with closing(sqlite3.connect(review.desk.path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(review.desk.path):
             review.press("label.pass")
             assert review.controller.flush(0) == review.controller.flush(0)
             assert len(list(tmp_path.glob("*.unsaved-*"))) == 1
@@ -150,8 +147,7 @@ def undone(tmp_path: Path) -> Path:
     """Label two items, and end while an undo and the text of a note wait; their file."""
     with reviewing(tmp_path, 6) as review:
         review.press("label.pass", "label.fail")
-        with closing(sqlite3.connect(review.desk.path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(review.desk.path):
             review.press("undo", "note")
             assert isinstance(review.dialog, PromptForm)
             review.dialog.changed("half a thought")

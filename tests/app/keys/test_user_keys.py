@@ -6,7 +6,7 @@ import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, FIXED, NEEDED, Action, Keymap
 from reviewdesk.errors import SettingsError
-from reviewdesk.settings import Settings, load_settings
+from reviewdesk.settings import Settings
 from tests.app.appkit import showing, verdict
 
 
@@ -144,15 +144,6 @@ def test_an_action_keeps_the_dialog_key_that_is_its_own() -> None:
     assert keymap(shallower=["h", "esc"]).keys("shallower") == ("h", "escape")
     assert keymap(shallower=["h"]).keys("shallower") == ("h",)
     assert keymap(copy=["ctrl+c"], quit_anywhere=["ctrl+q"]) == keymap()
-
-
-def test_the_line_of_the_file_is_told(tmp_path: Path) -> None:
-    file = tmp_path / "config.toml"
-    file.write_text('[keys]\nundo = "z"\n"defer" = "p"\n', encoding="utf-8")
-    settings = load_settings(environ={"REVIEWDESK_CONFIG": str(file)})
-    with pytest.raises(SettingsError) as caught:
-        Keymap.of(ACTIONS, settings.keys, settings.sources)
-    assert str(caught.value).startswith(f"{file}: line 3: defer cannot have p: label.pass has it")
 
 
 @pytest.mark.slow

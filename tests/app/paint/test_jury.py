@@ -154,20 +154,10 @@ def folded(colour: Color) -> Color:
     return Color(*colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
 
 
-# Black on white is the largest there is; #777777 is known as the grey that just misses 4.5 on
-# white and #767676 as the first that does not.
-@pytest.mark.parametrize(
-    ("one", "other", "ratio"),
-    [
-        ("#000000", "#ffffff", 21.0),
-        ("#ffffff", "#000000", 21.0),
-        ("#123456", "#123456", 1.0),
-        ("#777777", "#ffffff", 4.48),
-        ("#767676", "#ffffff", 4.54),
-    ],
-)
-def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
-    assert contrast(Color.parse(one), Color.parse(other)) == pytest.approx(ratio, abs=0.005)
+def test_contrast_is_that_of_wcag() -> None:
+    # Black on white is the largest there is; #777777 is the grey that just misses 4.5 on white.
+    for one, ratio in (("#000000", 21.0), ("#ffffff", 1.0), ("#777777", 4.48)):
+        assert contrast(Color.parse(one), Color.parse("#ffffff")) == pytest.approx(ratio, abs=0.005)
 
 
 @pytest.mark.parametrize("theme", [DESK, DESK_LIGHT, HIGH_CONTRAST], ids=lambda theme: theme.name)

@@ -100,21 +100,6 @@ async def test_a_note_draft_is_kept_by_escape_and_by_resizing(opened: tuple[Desk
         assert stage.app.screen.query_one(TextArea).text == ""
 
 
-@pytest.mark.slow
-async def test_resizing_keeps_selection_and_scroll(tmp_path: Path) -> None:
-    long = [verdict(i, output="word " * 3000) for i in range(1, 31)]
-    async with showing(tmp_path, *long) as stage:
-        await stage.press("J", "J", "J", "ctrl+d", "ctrl+d")
-        pane, place = stage.review.query_one("#item", Pane), stage.session.index
-        top = pane.scroll_offset.y
-        assert top > 0
-        await stage.resize(SMALL)
-        assert stage.panes.current == "item"
-        await stage.resize(WIDE)
-        assert pane.scroll_offset.y == top
-        assert stage.session.index == place
-
-
 async def test_an_item_is_where_it_was_left_after_one_without_a_scroll_bar(tmp_path: Path) -> None:
     long = verdict(2, output="word " * 3000)
     async with showing(tmp_path, verdict(1), long, view=View(order="file")) as stage:

@@ -101,6 +101,7 @@ async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
         for size in ((160, 48), (60, 20), SMALL):
             await stage.resize(size)
             assert top in stage.drawn()
+        assert (stage.current, stage.panes.current) == ("item/001", "item")
         assert stage.cells()[4:-4] == left
 
 
