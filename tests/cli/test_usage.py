@@ -304,6 +304,8 @@ def test_a_word_is_explained(cli: Cli) -> None:
     assert done.out.startswith("corrected rate: the pass rate corrected")
     (row,) = json.loads(cli("explain", "brier", "--json").out)
     assert (row["word"], row["group"]) == ("Brier", "Figures")
+    assert "\nfails when    cases or rules change between runs" in cli("explain", "swings").out
+    assert cli("explain", "juror", "--json").json[0]["method"] is None
 
 
 def test_without_a_word_all_are_listed(cli: Cli) -> None:
@@ -316,10 +318,3 @@ def test_an_unknown_word_is_a_usage_error(cli: Cli) -> None:
     done = cli("explain", "sensitivty")
     assert (done.code, done.out) == (2, "")
     assert done.lines == ["no word 'sensitivty' is explained. Near: false fails, rules disagree."]
-
-
-def test_a_figure_is_explained_with_its_method(cli: Cli) -> None:
-    out = cli("explain", "swings").out
-    assert out.startswith("volatility: whether one dimension")
-    assert "\nfails when    cases or rules change between runs" in out
-    assert cli("explain", "juror", "--json").json[0]["method"] is None

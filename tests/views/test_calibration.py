@@ -12,8 +12,7 @@ from reviewdesk.app.paint.styled import Lines
 from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
-from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.records import Metrics, TagCount, Truth
+from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Estimate, LogLoss, NullEce, ZTest
@@ -21,7 +20,7 @@ from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.views.calibration import calibration, confidence, confidence_text, null_text
 from reviewdesk.views.document import Paragraph, Section, plain
 from reviewdesk.views.words import between, chance
-from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
+from tests.app.paint.test_styled import WIDTHS, check
 from tests.helpers import load, mostly_slow, open_desk, report, verdict
 
 
@@ -166,16 +165,6 @@ def test_an_audit_without_errors_is_bounded(tmp_path: Path) -> None:
     ) in " ".join(drawn.split())
 
 
-def test_what_does_not_stand_for_the_run_says_so(tmp_path: Path) -> None:
-    found = page(tmp_path, {"b": "fail"}, *FOUR)
-    assert " ".join(text(found).split()).startswith(
-        "May this judge decide alone? Not yet: only escalated verdicts are labelled, "
-        "which are the hard ones."
-    )
-    drawn = " ".join(text(found).split())
-    assert "rest/fail has no pass or fail label in order: 1 more to the next figures" in drawn
-
-
 def test_the_words_for_confidence() -> None:
     def words(gap: float | None, accuracy: float | None) -> str:
         empty: dict[str, Any] = dict.fromkeys(Metrics.__struct_fields__)
@@ -280,40 +269,6 @@ def test_a_blind_page_says_what_it_leaves_out(tmp_path: Path) -> None:
 def test_once_all_is_labelled_a_blind_page_leaves_nothing_out(tmp_path: Path) -> None:
     found = census(tmp_path)
     assert text(found, blind=True) == text(found)
-
-
-@pytest.mark.slow
-def test_no_line_is_too_wide(tmp_path: Path) -> None:
-    clean = HOSTILE.replace("\ud800", "")
-    found = census(tmp_path)
-    jurors = tuple(
-        JurorCounts(
-            1234,
-            56,
-            789,
-            10,
-            name=name,
-            seat=seat,
-            abstained=3,
-            failed=4,
-            trimmed=555,
-            dissents=66,
-            dissents_right=44,
-        )
-        for seat, name in enumerate((clean, "日本" * 30, "short", "w" * 200))
-    )
-    hostile = replace(
-        found,
-        jurors=jurors,
-        tags=(TagCount(clean, 3), TagCount("x" * 100, 1)),
-        calibration=replace(found.calibration, warnings=(clean,)),
-        alone=replace(found.alone, warnings=(clean,)),
-    )
-    empty = page(tmp_path / "empty", {}, *FOUR)
-    for width in WIDTHS:
-        for blind in (False, True):
-            check(calibration_lines(hostile, width, blind=blind), width)
-            check(calibration_lines(empty, width, blind=blind), width)
 
 
 def run_page(folder: Path, size: int, labels: list[str], **more: Any) -> CalibrationPage:

@@ -116,11 +116,15 @@ def test_a_report_that_states_nothing_says_so(tmp_path: Path) -> None:
 
 def test_labels_that_came_with_the_file_are_counted_unless_blind(tmp_path: Path) -> None:
     labelled = [verdict(name, human={"label": "pass"}) for name in ("a", "b")]
-    for bodies, said in (
-        (labelled, "2 human labels in the file; --import-labels takes them"),
-        (labelled[:1], "1 human label in the file; --import-labels takes it"),
+    for place, (bodies, labels, said) in enumerate(
+        (
+            (labelled, 0, "2 human labels in the file; --import-labels takes them"),
+            (labelled[:1], 0, "1 human label in the file; --import-labels takes it"),
+            (labelled, 1, "2 human labels in the file; --import-labels takes 1 of 2"),
+            (labelled, 2, "2 human labels in the file, none left to take"),
+        )
     ):
-        _, found = loaded(tmp_path / said[:1], *bodies, labels=0)
+        _, found = loaded(tmp_path / str(place), *bodies, labels=labels)
         assert said in text(found)
         assert "human" not in text(found, blind=True)
     _, found = loaded(tmp_path / "none", verdict("c"), labels=0)

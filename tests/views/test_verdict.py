@@ -129,6 +129,8 @@ def test_a_juror_that_could_not_be_read_is_told_in_words_and_by_its_short_name(
     text = words(document_text(jury(item(tmp_path, jurors=jurors), keys={"rerun": "R"})))
     assert "R asks the missing jurors again: c JURORS" in text
     assert "failed: unreadable" in text
+    whole = item(tmp_path / "b", jurors=jurors[:2])
+    assert "asks the" not in document_text(jury(whole, keys={"rerun": "R"}))
 
 
 def test_a_rule_that_counts_votes_comes_before_a_score_that_says_otherwise(tmp_path: Path) -> None:

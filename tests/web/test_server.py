@@ -159,9 +159,7 @@ async def test_no_other_address_leads_here(path: str, on: Stage) -> None:
     assert (await on.get(path, **given)).status != 403
 
 
-@pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "", "https://127.0.0.1", "http://127.0.0.1:1"]
-)
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", ""])
 async def test_no_other_page_opens_a_console(origin: str, on: Stage) -> None:
     with pytest.raises(WSServerHandshakeError) as refused:
         await on.connect(Origin=origin)

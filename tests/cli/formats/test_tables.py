@@ -36,12 +36,6 @@ def test_nothing_decides_until_somebody_says_by_what(cli: Cli) -> None:
     assert note.startswith("the same file is loaded as ratings-long with other options")
 
 
-def test_the_labels_of_a_table_are_taken_on_request(cli: Cli) -> None:
-    cli("ingest", LONG)
-    assert cli("labels", "export", "--format", "full").out == ""
-    assert "9 labels taken from the file" in cli("ingest", LONG, "--import-labels").out
-
-
 def test_a_wide_table_needs_its_judges_and_its_scale(cli: Cli) -> None:
     refused = cli("ingest", WIDE)
     assert (refused.code, refused.out) == (2, "")
@@ -55,14 +49,6 @@ def test_a_wide_table_needs_its_judges_and_its_scale(cli: Cli) -> None:
     shown = cli("show", "alphabetical", "--run", made[0]["run"], "--json").json
     # Points 4, 1, 5 and 2 on a scale from 1 to 5.
     assert [juror["score"] for juror in shown["jurors"]] == [0.75, 0.0, 1.0, 0.25]
-
-
-def test_a_broken_table_is_one_line_and_nothing_is_kept(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "broken.csv"
-    path.write_text('item,judge,score\na,"j,1\n', encoding="utf-8")
-    refused = cli("ingest", path)
-    assert (refused.code, refused.out, len(refused.lines)) == (2, "", 1)
-    assert cli("runs", "--json").json == []
 
 
 def test_a_table_is_opened_by_the_map_that_is_proposed(cli: Cli, tmp_path: Path) -> None:

@@ -207,20 +207,8 @@ def test_a_report_without_verdicts_holds_nothing(cli: Cli, write: Write) -> None
     assert "there are no verdicts" in done.out
 
 
-@pytest.mark.parametrize(
-    ("text", "start"),
-    [
-        ("jury:\n  - name: n\n    file: x\n", ":3: $.jury[0].file: is not a key of a jury entry"),
-        ("a: &a [x, x]\nb: &b [*a, *a]\n", ":1: has the anchor &a"),
-        ("jury:\n\t- name: n\n", ":2: is not YAML"),
-        (
-            "jury: [{name: n, report: x, expect: [{target: ece, matcher: {}}]}]",
-            ':1: $.jury[0].expect[0].target: there is no target "ece"',
-        ),
-    ],
-)
-def test_a_wrong_suite_is_one_line(cli: Cli, write: Write, text: str, start: str) -> None:
-    path = write("suite.yml", text.encode())
+def test_a_wrong_suite_is_one_line(cli: Cli, write: Write) -> None:
+    path = write("suite.yml", b"jury:\n  - name: n\n    file: x\n")
     done = cli("gate", path)
     assert (done.code, done.out, len(done.lines)) == (2, "", 1)
-    assert done.err.startswith(f"{path}{start}")
+    assert done.err.startswith(f"{path}:3: $.jury[0].file: is not a key of a jury entry")

@@ -158,17 +158,6 @@ def test_list_and_exports_carry_newest_tags_of_each_author(loaded: Cli, desk_pat
     assert [line.endswith("]") for line in lines if "v2  ann" in line] == [False]
 
 
-def test_tags_travel_to_another_desk(loaded: Cli, write: Write, tmp_path: Path) -> None:
-    loaded("label", "v1", "pass", "--tag", "tone", "--tag", "a")
-    path = write("full.jsonl", loaded("labels", "export", "--format", "full").out.encode())
-    other = ("--desk", tmp_path / "other.db", "--reviewer", "cara")
-    loaded("ingest", tmp_path / "report.json", *other)
-    loaded("labels", "import", path, *other)
-    assert loaded("show", "v1", "--json", *other).json["other_tags"] == ["tone", "a"]
-    counted = [loaded("calibrate", "--json", *desk).json["tags"] for desk in (other, ())]
-    assert counted[0] == counted[1]
-
-
 def test_a_files_tags_get_their_one_spelling(loaded: Cli, write: Write) -> None:
     row = {"id": "v1", "truth": "pass", "tags": ["Wrong Policy", "a,b", "\x1b[2J", "tone"]}
     done = loaded("labels", "import", write("labels.jsonl", json.dumps(row).encode()))
