@@ -224,16 +224,6 @@ def test_the_diagram_is_a_file_of_its_own(desk: Desk) -> None:
     assert all(f".{name}" in style for name in names - {"None"})
 
 
-def test_a_trimmed_dissent_heads_the_jury(desk: Desk) -> None:
-    body = verdict("a", 0.9, 0.8, 0.85, 0.9, 0.1)
-    page = drawn(desk, load(desk, report(body, defaults={
-        "threshold": 0.6, "quorum": 0.5, "strategy": "trimmed_mean",
-    })))  # fmt: skip
-    jury = page.source.split("<caption>The jury</caption>")[1]
-    assert jury.index("j5") < jury.index("j1")
-    assert "trimmed low" in jury
-
-
 def test_a_run_without_verdicts_has_a_page(desk: Desk) -> None:
     page = drawn(desk, load(desk, report()))
     assert faults(page) == []

@@ -245,14 +245,6 @@ def test_a_report_that_cannot_be_turned_to_is_one_line(tmp_path: Path, review: R
     assert review.session.run.hash == review.run.hash
 
 
-def test_a_bad_file_is_one_line(tmp_path: Path, review: Review) -> None:
-    bad = tmp_path / "bad.json"
-    bad.write_text('{"schema": "reviewdesk.report/1", "verdicts": [{}]}', encoding="utf-8")
-    review.command(f"open {bad}")
-    assert "$.verdicts[0]" in review.notice
-    assert review.session.run.hash == review.run.hash
-
-
 def test_a_stopped_load_is_not_heard_of_again(tmp_path: Path, review: Review) -> None:
     review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
     review.controller.handle("stop")

@@ -69,8 +69,8 @@ def test_a_blind_reviewer_is_not_told_whose_jurors_are_missing(tmp_path: Path) -
     assert RerunScope.MISSING not in scopes
 
 
-async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
-    review = opened(tmp_path, *FOUR)
+async def all_asked(review: Review) -> int:
+    """Ask the whole panel about all again, of which every answer is a fail; the calls."""
     async with Server(reply=failing) as server:
         panel_file(Path(review.controller.settings.panel), server.url)
         ready_for_all(review)
@@ -79,7 +79,12 @@ async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
         [line] = [one.plain for one in asking_lines(review.state.jobs.of_many, 80)]
         assert line == " asking again: 0/4"
         await ask(review)
-    assert len(server.calls) == 12
+        return len(server.calls)
+
+
+async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    assert await all_asked(review) == 12
     assert review.state.jobs.of_many is None
     # The mean of 0.9, 0.8 and 0.3 passed two to one; three times 0.2 fails.
     assert review.notice == (
@@ -96,11 +101,7 @@ async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
 async def test_the_result_of_a_blind_session_tells_no_decision(tmp_path: Path) -> None:
     review = opened(tmp_path, *FOUR, view=View(blind=True))
     review.press("label.pass", "back")
-    async with Server(reply=failing) as server:
-        panel_file(Path(review.controller.settings.panel), server.url)
-        ready_for_all(review)
-        consent(review)
-        await ask(review)
+    await all_asked(review)
     assert review.notice == "4 verdicts asked again"
 
 

@@ -135,10 +135,10 @@ def page(review: Review) -> RunsController:
     return review.state.page
 
 
-def details(review: Review, *, blind: bool = False) -> str:
+def details(review: Review) -> str:
     found = page(review).details
     assert found is not None
-    return " ".join(line.plain for line in document_lines(run(found, blind=blind), 79))
+    return " ".join(line.plain for line in document_lines(run(found), 79))
 
 
 def test_runs_are_listed_and_switched_with_all_state_kept(review: Review) -> None:

@@ -19,7 +19,6 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.mapping.conversation import conversation
 from reviewdesk.views.queue import event as event_words
 from reviewdesk.views.queue import given
-from tests.app.appkit import jury_lines
 from tests.app.builders import item_of, report, verdict
 from tests.app.panekit import item_lines
 
@@ -181,14 +180,6 @@ def test_a_label_of_the_reviewer_is_told_by_the_reviewer(tmp_path: Path) -> None
     assert "imported" not in shown
     assert "in file: fail by dr ␛[2Jsmith" in shown
     assert "in file" not in text(desk.item(key), hidden=True)
-
-
-def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
-    # Two of four pass at .7 and meet a quorum of .5; mean, trimmed mean and median are .4 and fail.
-    lines = jury_lines(item_of(tmp_path, scores=(0.8, 0.8, 0.0, 0.0)), 79)
-    shown = " ".join(" ".join(line.plain for line in lines).split())
-    told = shown[shown.index("rules disagree quorum: pass; trimmed mean") :]
-    assert told.index("quorum: pass") < told.index(": fail")
 
 
 @pytest.mark.parametrize(

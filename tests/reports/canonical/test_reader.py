@@ -211,8 +211,8 @@ def test_blank_lines_are_skipped_and_counted() -> None:
     "data", [json.dumps(HEADER).encode(), json.dumps(HEADER, indent=1).encode(), _document()]
 )
 def test_a_report_without_verdicts_loads_and_says_so(data: bytes) -> None:
-    for options in ({}, {"format": "canonical"}, {"format": "canonical-jsonl"}):
-        report, bodies = opened(data, **options)
+    for name in (None, "canonical", "canonical-jsonl"):
+        report, bodies = opened(data, format=name)
         assert (report.header, bodies, report.notes) == (HEADER, [], ["has no verdicts"])
 
 
