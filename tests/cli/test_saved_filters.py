@@ -70,14 +70,6 @@ def test_a_search_in_a_filter_indexes_the_run_first(loaded: Cli) -> None:
     assert ids(loaded, "!text~wheel|esc") == ["a", "b"]
 
 
-def test_open_takes_saved_filters_and_searches(loaded: Cli) -> None:
-    loaded("filters", "save", "wheels", "text~wheel")
-    done = loaded("open", "--filter", "@wheels esc")
-    assert done.code == 0
-    (_, line) = done.out.splitlines()
-    assert "a" in line.split()
-
-
 @pytest.mark.parametrize(
     ("filter_", "order", "shown", "told"),
     [

@@ -160,13 +160,6 @@ def test_nothing_to_turn_is_no_error(loaded: Cli, command: str) -> None:
     assert (done.json, done.lines) == (None, [f"nothing to {command}"])
 
 
-def test_labels_import(loaded: Cli, write: Write) -> None:
-    rows = b'{"id": "split", "truth": "fail"}\n{"id": "nobody", "truth": "pass"}\n'
-    found = loaded("labels", "import", write("labels.jsonl", rows), "--json").json
-    assert found.keys() >= keys("rows, labelled, unknown, conflicts, design")
-    assert (found["rows"], found["labelled"], found["unknown"], found["conflicts"]) == (2, 1, 1, 0)
-
-
 def test_desk_verify_and_info(loaded: Cli, desk_path: Path) -> None:
     loaded("label", "split", "fail")
     found = loaded("desk", "verify", "--json").json

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ from textual.worker import WorkerCancelled
 
 from reviewdesk.app.controllers.pages import PAGES, CalibrationController
 from reviewdesk.app.screens.dialogs import PageDialog
-from reviewdesk.app.screens.pages import CalibrationScreen, RunsScreen
+from reviewdesk.app.screens.pages import CalibrationScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Run, Truth
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, showing, staged, verdict
-from tests.helpers import unmeasure
 
 Opened = tuple[Desk, Run]
 
@@ -100,33 +98,6 @@ async def test_a_page_keeps_its_place_through_resizing(opened: Opened) -> None:
         await stage.resize(SMALL)
         assert name(stage) == "what-if"
         assert pane(stage).scroll_offset.y == place
-
-
-def details(stage: Stage) -> Pane:
-    screen = stage.app.top
-    assert isinstance(screen, RunsScreen)
-    return screen.query_one("#details", Pane)
-
-
-def older(path: Path) -> Desk:
-    """A desk that an older version left."""
-    desk, _ = open_run(path, report([verdict(i) for i in range(1, 13)]))
-    with closing(desk):
-        unmeasure(desk.conn)
-    return Desk.open(path, reviewer="ann")
-
-
-@pytest.mark.slow
-async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) -> None:
-    desk = older(tmp_path / "d.db")
-    run = desk.run()
-    async with staged(desk, run) as stage:
-        await stage.press("colon", *"order -agreement", "enter")
-        assert "order -agreement" in stage.drawn()
-        assert len(stage.session.keys) == 12
-        await stage.press("f5")
-        assert "alpha" in details(stage).text
-        assert "older version" not in details(stage).text
 
 
 @pytest.mark.slow

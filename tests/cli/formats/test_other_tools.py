@@ -126,14 +126,6 @@ def test_the_real_file_with_a_key_in_clear(cli: Cli, desk_path: Path) -> None:
     _leaves_nothing(cli, LEAKED, FAKE, desk_path)
 
 
-def test_a_cut_off_file_is_one_line_and_loads_nothing(cli: Cli, write: Write) -> None:
-    data = json.dumps(result(row(rubric(1, True)))).encode()
-    done = cli("ingest", write("run.json", data[: len(data) // 2]))
-    assert done.code == 2
-    (line,) = done.lines
-    assert "run.json: ends in the middle of a value. The file looks cut off" in line
-
-
 def test_a_failed_grader_is_shown_as_failed(cli: Cli, write: Write) -> None:
     document = result(row(rubric(0.9, True, reason="\x1b[31mred"), broken(), success=False))
     loaded = cli("ingest", write("run.json", json.dumps(document).encode()), "--json").json

@@ -90,6 +90,7 @@ def test_a_full_export_fills_an_empty_desk(rich: Cli, write: Write, tmp_path: Pa
     assert rich("ingest", tmp_path / "report.json", *other).code == 0
     done = rich("labels", "import", path, "--json", *other).json
     assert (done["rows"], done["labelled"], done["unknown"], done["conflicts"]) == (11, 11, 0, 0)
+    assert done["design"] == rich("calibrate", "--json").json["design"]
     assert rich("calibrate", "--json", *other).json == rich("calibrate", "--json").json
     assert rich("queue", "--json", *other).json == rich("queue", "--json").json
 
