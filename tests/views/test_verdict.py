@@ -68,6 +68,7 @@ def test_every_surface_holds_the_same_facts(tmp_path: Path, surface: str) -> Non
         "what would turn this pass", "breakdown: tolerates 1 of 5, breaks at 2",
     ):  # fmt: skip
         assert fact in text.replace("fail:", "fail"), fact
+    assert text.index("judge-4 thinks so") < text.index("judge-0 thinks so")
 
 
 def test_a_blind_session_leaves_out_labels_and_tags(tmp_path: Path) -> None:

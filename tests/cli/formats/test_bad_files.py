@@ -31,7 +31,8 @@ packed[-6] ^= 0xFF
 BAD: dict[str, bytes] = {
     "empty": b"", "half": GOOD[: len(GOOD) // 2], "last byte missing": GOOD[:-1],
     "escape": b"\x1b[2J\x1b]0;title\x07", "score as text": with_score("8/10"),
-    "nan": with_score(float("nan")), "same id twice": report(verdict("a"), verdict("a")),
+    "nan": with_score(float("nan")), "infinity": with_score(float("inf")), "null": b"null",
+    "number": b"1", "same id twice": report(verdict("a"), verdict("a")),
     "other schema": report(schema="reviewdesk.report/2"),
     "unknown key with escapes": report(verdict("a", **{"\x1b[31m\n": 1})),
     "deep": b"[" * 100_000, "not utf-8": GOOD.replace(b"question", b"\xff\xfe", 1),
