@@ -48,7 +48,6 @@ def test_the_same_as_json(gate: Gate) -> None:
     [
         (["calm"], 0), (["lone"], 0), (["calm", "lone"], 0), (["split"], 1),
         (["calm", "split", "lone"], 1),
-        (["nobody"], 2),
         (["calm", "nobody"], 2),
         (["split", "nobody"], 2),
     ],

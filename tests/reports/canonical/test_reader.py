@@ -301,13 +301,3 @@ def test_real_and_broken_files_open_or_are_refused_in_one_line(path: Path) -> No
     else:
         assert isinstance(outcome, str)
         assert outcome.isprintable()
-
-
-def test_public_data_opens() -> None:
-    paths = sorted((SHARED / "data").glob("*.report.json"))
-    if not paths:
-        pytest.skip("the public data is not beside this checkout")
-    lengths = {path.name: len(list(read(Source.from_path(path)).verdicts())) for path in paths}
-    assert lengths["llmbar-cot-natural.report.json"] == 100
-    assert lengths["llmbar-rating-natural.report.json"] == 200
-    assert lengths["triviaqa-gpt4t.report.json"] == 400
