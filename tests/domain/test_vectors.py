@@ -353,7 +353,6 @@ def test_the_projects_own_vectors_reach_every_function() -> None:
         {"fn": "votes_agreement", "input": {"votes": [1, 1]}, "expected": None},
         {"fn": "quorum_met", "input": {"passes": 1, "n": 1, "quorum": 0.5}, "expected": 1},
         {"fn": "trim_count", "input": {"n": 5, "fraction": 0.2}, "expected": True},
-        {"fn": "no_such", "input": {}, "expected": None},
         {"fn": "no_such", "input": {}, "expected": None, "tier": "core"},
     ],
 )

@@ -55,10 +55,7 @@ LIMITS: dict[str, Callable[[], Limit]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "concurrency"),
-    [
-        ("window", 16),
-        *(pytest.param(name, 64, marks=pytest.mark.slow) for name in LIMITS),
-    ],
+    [("window", 16), *(pytest.param(name, 64, marks=pytest.mark.slow) for name in LIMITS)],
 )
 def test_behind_a_limiter_of_60_a_minute_no_ballot_is_lost_and_little_time(
     room: Room, name: str, concurrency: int

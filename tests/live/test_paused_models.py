@@ -198,8 +198,7 @@ def test_one_limited_model_costs_others_nothing(name: str, limited: str, concurr
 
 
 @pytest.mark.parametrize(
-    ("healthy", "headers", "concurrency"),
-    [(0, HOUR, 1), (1, HOUR, 16), (2, {}, 2)],
+    ("healthy", "headers", "concurrency"), [(0, HOUR, 1), (1, HOUR, 16), (2, {}, 2)]
 )
 def test_of_three_models_two_may_be_limited(healthy: int, headers: Any, concurrency: int) -> None:
     limited = {f"m{at}": always(headers) for at in range(3) if at != healthy}

@@ -258,11 +258,7 @@ def test_a_load_goes_on_where_another_stopped(desk: Desk, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("calls", [1, 3, 4, 5])
 @pytest.mark.parametrize("options", [{}, {"seed": "another"}, {"audit_share": 0.5}], ids=str)
 def test_what_is_left_is_used_only_if_it_would_be_the_same(
-    desk: Desk,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    calls: int,
-    options: dict[str, Any],
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int, options: dict[str, Any]
 ) -> None:
     leave(desk, BIG, calls, monkeypatch)
     load(desk, BIG, **options)

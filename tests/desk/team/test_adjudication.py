@@ -199,10 +199,7 @@ def test_one_alone(tmp_path: Path) -> None:
 def test_items_that_two_labelled_count_and_each_content_once(tmp_path: Path) -> None:
     again = {**verdict("a"), "id": "a2"}
     data = report(verdict("a"), again, verdict("b"), verdict("c"), verdict("d", 0.1, 0.2, 0.3))
-    given = {
-        "ann": {"a": "pass", "b": "pass", "c": "fail"},
-        "ben": {"a": "pass", "b": "fail"},
-    }
+    given = {"ann": {"a": "pass", "b": "pass", "c": "fail"}, "ben": {"a": "pass", "b": "fail"}}
     page = paged(tmp_path / "d.db", data, given)
     (pair,) = page.agreement.pairs
     assert (pair.one, pair.two, pair.n, pair.same) == ("ann", "ben", 2, 1)

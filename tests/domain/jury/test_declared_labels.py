@@ -37,22 +37,6 @@ def counted(*said: str, strategy: str = "majority", **rule: Any) -> Assessment:
     return Panel(strategy, **{**LABELS, **rule}).aggregate(words(*said))
 
 
-@pytest.mark.parametrize(
-    ("said", "label", "decision"),
-    [
-        (("SPLIT", "SPLIT", "KEEP"), "SPLIT", None),
-        # Two of five are the plurality, though no more than half.
-        (("KEEP", "KEEP", "REJECT", "SPLIT"), "KEEP", Decision.PASS),
-        (("keep", "Keep.", "**REJECT**"), "KEEP", Decision.PASS),
-        (("KEEP", "REJECT"), "KEEP", Decision.PASS),
-    ],
-)
-def test_the_label_with_the_most_votes_decides(said: Any, label: str, decision: Any) -> None:
-    found = counted(*said)
-    assert found.label_vote is not None
-    assert (found.label_vote.label, found.decision) == (label, decision)
-
-
 @pytest.mark.parametrize("strategy", ["unanimous", "supermajority", "first_disagreement"])
 def test_the_fallback_label_is_inconclusive(strategy: str) -> None:
     found = counted("KEEP", "REJECT", "SPLIT", strategy=strategy)
@@ -230,8 +214,7 @@ def test_a_panel_of_labels_stops_when_no_other_label_can_win() -> None:
 def test_other_rules_read_the_votes_and_never_replay_the_labels() -> None:
     verdict = verdict_of(Panel("majority", **LABELS), words("KEEP", "SPLIT", "KEEP"))
     own, dropped, quorum = outcomes(
-        verdict,
-        [Variant(), Variant(dropped="j0"), Variant(Strategy.QUORUM, quorum=1.0)],
+        verdict, [Variant(), Variant(dropped="j0"), Variant(Strategy.QUORUM, quorum=1.0)]
     )
     assert (own.decision, dropped.decision) == (None, None)
     # Two of three seats pass.

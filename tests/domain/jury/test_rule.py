@@ -94,11 +94,6 @@ def test_a_failed_juror_does_not_shrink_the_panel() -> None:
     assert (made.quorum, made.quorum_answered) == (FAIL, PASS)
 
 
-def test_nobody_voted() -> None:
-    made = _decisions(Votes(0, 0, 3), quorum=0.5, threshold=0.5)
-    assert {getattr(made, name) for name in made.__struct_fields__} == {None}
-
-
 @pytest.mark.parametrize(
     ("strategy", "score"),
     [

@@ -264,11 +264,7 @@ def test_a_report_never_says_where_a_key_goes() -> None:
         (made(vendor="custom"), {}, "the report does not say where 'a' (gpt-5-mini) is asked"),
         (made(prompt_sha256="0" * 64), {}, "'a' was asked with a prompt that the report lacks"),
         (made(), told(host="proxy.example"), "'a' was asked at an address other than openai's own"),
-        (
-            made(meta={"extra": {"store": True}}),
-            {},
-            "'a' was asked with request keys of its panel",
-        ),
+        (made(meta={"extra": {"store": True}}), {}, "'a' was asked with request keys of its panel"),
         (verdict_from_body(EMPTY), {}, "v: has no jurors"),
     ],
 )
