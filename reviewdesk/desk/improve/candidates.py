@@ -367,7 +367,7 @@ class PreparedTry(Struct, frozen=True):
 def _opened(desk: Desk, run: Run, candidate: Path, *, adopts: bool = False) -> PreparedTry:
     """Return the last try of both panels, or a new one if more items can be asked since it ended.
 
-    Any try that ended is enough for who ``adopts``.
+    To adopt, any try that ended is enough.
     """
     labels = split_labels(desk, run)
     split = labels.split
@@ -419,7 +419,7 @@ def prepare(
         )
     if ready.word:
         problem = f"{candidate}: was tried on these items before: {ready.word}"
-        raise UsageError(problem, "Label more items, or try another candidate.")
+        raise UsageError(problem, "Adopt it if it is better; else label more, or try another.")
     if not ready.begun.asks:
         return ready
     calls = Survey(environment, DeskJournal(desk, ready.begun.name, len(ready.rows)))

@@ -54,7 +54,7 @@ _NAME_LENGTH = 200
 
 
 def _digest(value: object) -> bytes:
-    # Short, because one of each row is kept.
+    # Short, because one is kept for each row.
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).digest()[:16]
 
 
