@@ -17,7 +17,7 @@ from msgspec import Struct
 from reviewdesk.reports.bytes import strict_json
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import HOLDERS
-from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
+from reviewdesk.reports.bytes.window import Outline, decode_utf8
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import Conversation, conversation
 from reviewdesk.reports.mapping.foreign import ID_LENGTH, Remarks
@@ -25,7 +25,7 @@ from reviewdesk.reports.mapping.secrets import named_secrets, settings_among, wi
 from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import of_json
-from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
+from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict, records
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
 from reviewdesk.reports.tables.cells import REASONS, SPELLINGS, USUAL
 from reviewdesk.reports.tables.table import USES, unclear
@@ -372,7 +372,7 @@ def documents(
 ) -> Iterator[tuple[int, Any]]:
     """Yield documents with their line, which is 0 for a file that is one (bounded) document."""
     if outline.goes_on:
-        yield from read_lines(stream, fail, tally)
+        yield from ((one.line, one.value) for one in records(stream, outline, fail, tally))
         return
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:

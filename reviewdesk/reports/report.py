@@ -3,6 +3,7 @@
 The header is read when the report is opened; the verdicts are streamed.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -17,7 +18,7 @@ from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, together
-from reviewdesk.reports.bytes.window import Outline, Window, read_lines
+from reviewdesk.reports.bytes.window import CHUNK, Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, drop_nulls, verdict_rules
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping.foreign import MOST_UNREAD, UNREAD
@@ -341,6 +342,31 @@ def _each(window: Window) -> Iterator[Record]:
             yield from elements(window, ())
         else:
             yield Record(window.value(f"line {line}"), (), line)
+
+
+_OPENED = re.compile(rb"[ \t\r\n]*(?:\[|\{[ \t\r]*\n)")
+"""The start of a list, or of an object on several lines."""
+
+
+def read_objects(source: Source, fail: Fail, hint: str) -> Iterator[tuple[int, Any]]:
+    """Yield the values of JSON Lines, of a list, or of indented objects, with their lines."""
+    with source.open() as stream:
+        spread = _OPENED.match(stream.read(CHUNK))
+    with source.open() as stream:
+        if not spread:
+            yield from read_lines(stream, fail, ImportTally(), hint)
+            return
+        window = Window(stream, fail, ImportTally())
+        if window.peek() == "[":
+            for index in window.elements():
+                window.peek()
+                line = window.line
+                yield line, window.value(f"$[{index}]")
+            if window.peek():
+                raise fail(f"line {window.line}", "continues after the end of the list", "")
+        while window.peek():
+            line = window.line
+            yield line, window.value(f"line {line}")
 
 
 def elements(window: Window, path: Path) -> Iterator[Record]:

@@ -14,10 +14,10 @@ from reviewdesk.domain.safetext import show_line, with_formula
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window, decode_utf8, read_lines
+from reviewdesk.reports.bytes.window import decode_utf8
 from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import FirstLook
+from reviewdesk.reports.report import FirstLook, read_objects
 from reviewdesk.reports.tables.cells import DecidingWords, blank, likely_number
 from reviewdesk.reports.tables.rows import layout_of
 from reviewdesk.reports.validation import Amount, Strict, Wanted, validated
@@ -341,17 +341,7 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
             text = decode_utf8(head, 0, fail, "line 1")
         yield from table_rows(source, FirstLook("text", text), fail)
         return
-    with source.open() as stream:
-        if head.lstrip()[:1] != b"[":
-            yield from read_lines(stream, fail, ImportTally(), "Fix the line or remove it.")
-            return
-        window = Window(stream, fail, ImportTally())
-        for index in window.elements():
-            window.peek()
-            line = window.line
-            yield line, window.value(f"$[{index}]")
-        if window.peek():
-            raise fail(f"line {window.line}", "continues after the end of the list", "")
+    yield from read_objects(source, fail, "Fix the line or remove it.")
 
 
 def _is_yaml(head: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Read cases files: JSON Lines with one case per line for a panel to judge."""
+"""Read cases files: the cases of a panel as JSON Lines, a list or objects one after another."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, BinaryIO, TypeAlias
@@ -11,8 +11,8 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.errors import PanelError, ReportError
 from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
-from reviewdesk.reports.bytes.strict_json import ImportTally, failing
-from reviewdesk.reports.bytes.window import read_lines
+from reviewdesk.reports.bytes.strict_json import failing
+from reviewdesk.reports.report import read_objects
 from reviewdesk.reports.validation import FILLED, Strict, Wanted, fulfilling, validated
 from reviewdesk.reports.wording import FieldError, Path, spell_path
 
@@ -188,18 +188,17 @@ def read_cases(source: Source) -> Iterator[Case]:
     seen: dict[str, int] = {}
     mend = "Fix the line or remove it."
     try:
-        with source.open() as stream:
-            for line, value in read_lines(stream, fail, ImportTally(), mend):
-                try:
-                    case = validated(CaseEntry, value).case()
-                except FieldError as error:
-                    where = f"line {line}: {spell_path(error.path)}"
-                    raise fail(where, error.text, error.hint) from None
-                if case.id in seen:
-                    text = f'is that of line {seen[case.id]} too: "{show_line(case.id, 60)}"'
-                    raise fail(f"line {line}: $.id", text, "Give each case its own.")
-                seen[case.id] = line
-                yield case
+        for line, value in read_objects(source, fail, mend):
+            try:
+                case = validated(CaseEntry, value).case()
+            except FieldError as error:
+                where = f"line {line}: {spell_path(error.path)}"
+                raise fail(where, error.text, error.hint) from None
+            if case.id in seen:
+                text = f'is that of line {seen[case.id]} too: "{show_line(case.id, 60)}"'
+                raise fail(f"line {line}: $.id", text, "Give each case its own.")
+            seen[case.id] = line
+            yield case
     except ReportError as error:
         # The readers of bytes raise errors about reports; this is a cases file.
         raise PanelError(error.file, error.where, error.problem, error.hint) from error

@@ -76,6 +76,8 @@ def test_an_empty_file_is_an_empty_set_and_an_array_counts_lines() -> None:
     assert read_scores(_source("[]")).rows == ()
     found = read_scores(_source("[", json.dumps(PAIR) + ",", json.dumps(PAIR), "]"))
     assert [row.line for row in found.rows] == [2, 3]
+    indented = json.dumps(PAIR, indent=1)
+    assert [row.line for row in read_scores(_source(indented, indented)).rows] == [1, 5]
 
 
 @pytest.mark.parametrize(

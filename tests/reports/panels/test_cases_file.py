@@ -51,6 +51,13 @@ def test_every_key_has_its_place() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("text", [f"[{json.dumps(LEAST)}]", json.dumps(LEAST, indent=1)])
+def test_a_list_and_indented_objects_are_read_too(text: str) -> None:
+    assert list(read_cases(source(text))) == [Case("a", "x")]
+    more = [text, text] if text[0] == "{" else [text[:-1], ",", text[1:]]
+    assert "is that of line 1 too" in told(*more)
+
+
 def test_id_and_output_are_enough_and_null_is_left_out() -> None:
     assert case_from(LEAST) == Case("a", "x")
     assert case_from({**LEAST, **dict.fromkeys(FULL.keys() - LEAST.keys())}) == Case("a", "x")
@@ -154,9 +161,7 @@ def test_a_bad_line_names_its_place(change: dict[str, Any], line: str) -> None:
 
 def test_lines_that_are_no_cases() -> None:
     assert told({"id": "a"}) == ('c.jsonl: line 1: $.output: is missing. Add "output" to it.')
-    assert told("[1]").startswith(
-        "c.jsonl: line 1: $: must be an object that describes a case, found [1]. "
-    )
+    assert told("[1]").startswith("c.jsonl: line 1: $: must be an object that describes a case")
     cut_off = told('{"id": "a"')
     assert cut_off.startswith("c.jsonl: line 1, column 11: is not JSON")
     assert cut_off.endswith("Fix the line or remove it.")
