@@ -12,14 +12,14 @@ import re
 import secrets
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from glob import has_magic
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct, json
 from msgspec.structs import replace
@@ -27,20 +27,15 @@ from msgspec.structs import replace
 from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.desk.loading import LoadOptions, garbage_waits, write_new
 from reviewdesk.desk.open_file import OpenFile
-from reviewdesk.domain.labels import draw
-from reviewdesk.domain.labels.sampling import AUDIT_SHARE, FIRST_REST, audit_shares
+from reviewdesk.domain.labels.draw import Draw, asked, draw, repeated
+from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.columns import score_units
-from reviewdesk.domain.run.packing import Bar, PackedRun
+from reviewdesk.domain.run.packing import PackedRun
 from reviewdesk.domain.run.stats import Stats, StatsCounter, run_measures
-from reviewdesk.domain.run.window import (
-    DERIVED_ESCALATION,
-    VerdictWindow,
-    WindowReader,
-    final_flags,
-)
+from reviewdesk.domain.run.window import WindowReader
 from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.verdict import drawn_name, json_sha256, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
@@ -51,12 +46,6 @@ from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
 from reviewdesk.views.words import plural
-
-Facts = TypeVar("Facts", "PartSummary", "KeptVerdicts")
-ESCALATED = 1 << 4
-"""The bit of ``PartSummary.sides`` for a verdict that recomputation escalates."""
-OUTPUTLESS = 1 << 5
-"""The bit for a verdict without an output, whose content no other verdict shares."""
 
 
 class KeptPart(Struct, frozen=True):
@@ -69,14 +58,6 @@ class KeptPart(Struct, frozen=True):
     kept: frozenset[int]
     renamed: frozenset[int]
     """Those whose ids occur in other parts too; their ids become ``NAME:ID``."""
-
-
-class KeptVerdicts(Struct, frozen=True):
-    """The kept verdicts of a part; the columns of the windows index ``names`` and ``quorums``."""
-
-    windows: list[VerdictWindow]
-    names: tuple[str, ...]
-    quorums: tuple[Bar, ...]
 
 
 class Reading(Struct, frozen=True):
@@ -99,9 +80,12 @@ class PartSummary(Struct, frozen=True):
     skipped: int
     ids: tuple[str, ...]
     digests: bytes
+    outputless: frozenset[int]
+    """The places of the verdicts without an output, whose content no other verdict shares."""
     sides: bytes
-    """The stratum of each verdict by itself, without recomputed escalations, with the bits
-    ``ESCALATED`` and ``OUTPUTLESS``."""
+    """The stratum of each verdict by itself, if recomputed escalations are ignored."""
+    strata: bytes
+    """The stratum of each verdict by itself, as in a report that holds this part alone."""
     seated: bytes
     streamed: bool
     """Whether the part was read without scanning the whole part first."""
@@ -120,28 +104,24 @@ def summary(reading: Reading, address: str) -> PartSummary | Lost:
         return Lost(str(error))
 
 
-def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdicts | Lost:
+def kept_verdicts(reading: Reading, part: KeptPart) -> list[bytes] | Lost:
+    """Read a part again and return the JSON of the verdicts that are kept."""
     try:
         with opened(part.address, reading) as source:
             if source.sha256() != part.sha256:
                 raise ReportError(
                     part.address, "", "was changed while it was being read", "Start again."
                 )
-            report = read(source, reading.options, streamed=part.streamed)
-            reader = WindowReader(report.header, reading.options.identity(), run_hash)
-            windows = list(reader.windows(_kept(part, report.written())))
-            return KeptVerdicts(windows, tuple(reader.known.names), tuple(reader.known.quorums))
+            written = read(source, reading.options, streamed=part.streamed).written()
+            return [
+                json_of({**stored_body(text), "id": f"{part.name}:{verdict.id}"})
+                if place in part.renamed
+                else text
+                for place, (verdict, text) in enumerate(written)
+                if place in part.kept
+            ]
     except ReviewDeskError as error:
         return Lost(str(error))
-
-
-def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
-    for place, (verdict, text) in enumerate(written):
-        if place in part.renamed:
-            renamed = json_of({**stored_body(text), "id": f"{part.name}:{verdict.id}"})
-            yield verdict_model(renamed), renamed
-        elif place in part.kept:
-            yield verdict, text
 
 
 @contextmanager
@@ -162,21 +142,15 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
     seated = bytearray()
     scores = bytearray()
     digests = bytearray()
-    alone = bytearray()
+    outputless = set[int]()
     for window in reader.windows(report.written()):
         counter.add(window)
         ids += window.columns["id"]
         digests += b"".join(window.contents)
-        none = frozenset(window.outputless)
-        alone += bytes(OUTPUTLESS * (at in none) for at in range(len(window.contents)))
+        outputless.update(window.first + at for at in window.outputless)
         seated += window.packed["seated"]
         scores += window.packed["scores"]
     tally = reader.tally
-    facts = zip(tally.sides, tally.preliminary, alone, strict=True)
-    sides = (
-        side | more | (ESCALATED if flags & DERIVED_ESCALATION else 0)
-        for side, flags, more in facts
-    )
     return PartSummary(
         stats=counter.stats(),
         header=report.header,
@@ -187,100 +161,18 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
         skipped=report.skipped,
         ids=tuple(ids),
         digests=bytes(digests),
-        sides=array("b", sides).tobytes(),
+        outputless=frozenset(outputless),
+        sides=tally.sides.tobytes(),
+        strata=tally.strata().tobytes(),
         seated=bytes(seated),
         streamed=streamed,
         scores=bytes(scores),
     )
 
 
-class Scratch:
-    """The files of one archive, in a folder that is deleted with it; parts are named by number."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def put(self, part: int, facts: PartSummary | KeptVerdicts) -> None:
-        self._path(part, type(facts)).write_bytes(pickle.dumps(facts))
-
-    def get(self, part: int, kind: type[Facts]) -> Facts:
-        """Return the facts of this kind of a part, which must have some."""
-        found: Facts = pickle.loads(self._path(part, kind).read_bytes())  # noqa: S301 - by ours
-        return found
-
-    def _path(self, part: int, kind: type) -> Path:
-        return self._folder / f"{part}.{kind.__name__}"
-
-    def put_rows(self, bucket: int, rows: bytes) -> None:
-        with (self._folder / f"{bucket}.rows").open("ab") as file:
-            file.write(rows)
-
-    def clear_rows(self) -> None:
-        for path in self._folder.glob("*.rows"):
-            path.unlink()
-
-    def rows(self, bucket: int) -> bytes:
-        path = self._folder / f"{bucket}.rows"
-        return path.read_bytes() if path.exists() else b""
-
-
-_DIGEST = 32
-
-
-class Selection(Struct, frozen=True):
-    """The kept verdicts of each part by place, with own strata; ``sizes`` are of contents."""
-
-    kept: Mapping[int, Mapping[int, int]]
-    renamed: Mapping[int, set[int]]
-    sizes: Mapping[int, int]
-    audited: Mapping[int, int]
-    decided: Mapping[int, tuple[int, int]]
-
-
-def select(
-    scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
-) -> Selection:
-    """Draw the contents of all parts and mark the kept ones; ``names`` are by part number."""
-    buckets = range(draw.BUCKETS)
-    scratch.clear_rows()
-    for part in names:
-        for bucket, rows in draw.id_rows(part, scratch.get(part, PartSummary).ids):
-            scratch.put_rows(bucket, rows)
-    renamed: dict[int, set[int]] = {part: set() for part in names}
-    for bucket in buckets:
-        for part, place in draw.repeated(scratch.rows(bucket)):
-            renamed[part].add(place)
-    scratch.clear_rows()
-    # Recomputed escalations count unless the report states any.
-    strata = (side & (ESCALATED - 1) for side in range(256))
-    table = bytes(
-        h % FIRST_REST if side & ESCALATED and not stated else h for side, h in enumerate(strata)
-    )
-    for part, name in names.items():
-        one = scratch.get(part, PartSummary)
-        ids = [*one.ids]
-        for place in renamed[part]:
-            ids[place] = f"{name}:{ids[place]}"
-        contents = [
-            drawn_name(
-                one.digests[_DIGEST * at : _DIGEST * (at + 1)],
-                ids[at] if side & OUTPUTLESS else None,
-            )
-            for at, side in enumerate(one.sides)
-        ]
-        sides = one.sides.translate(table)
-        for bucket, rows in draw.content_rows(part, contents, sides, seed):
-            scratch.put_rows(bucket, rows)
-    sizes, decided = draw.drawn_sizes(map(scratch.rows, buckets))
-    audited = audit_shares(sizes, share)
-    chosen: dict[int, dict[int, int]] = {part: {} for part in names}
-    for part, place, h in draw.kept_verdicts(map(scratch.rows, buckets), audited):
-        chosen[part][place] = h
-    return Selection(chosen, renamed, sizes, audited, decided)
-
-
 # All parts
 
+_DIGEST = 32
 Told = Callable[[float, int], object]
 """Takes the share of the work that is done and the number of verdicts read."""
 ALL = 1.0
@@ -314,28 +206,39 @@ def put_together(
         every.update(some)
     reading = Reading(options, DEFAULT_MAX_SIZE if max_size is None else max_size)
     with TemporaryDirectory(prefix="reviewdesk-") as folder:
-        found = _Reading(crew, reading, Scratch(Path(folder)), told, sorted(every))
+        found = _Parts(crew, reading, Path(folder), told, sorted(every))
         found.summarise()
-        selection, stats = found.keep()
-        run, new = found.write(desk, selection, stats, patterns)
+        stats, drawn = found.keep()
+        run, new = found.write(desk, drawn, stats, patterns)
         notes = (import_human(desk, run),) if options.import_labels else ()
         return Archived(run, new, len(found.names), tuple(found.bad.values()), stats, notes)
 
 
 @dataclass(slots=True)
-class _Reading:
-    """The parts of an archive that were read so far; ``names`` are the names of the good parts."""
+class _Parts:
+    """The parts of an archive, by number; ``names`` are those of the good ones that were read.
+
+    What was read of a part waits in two files of ``folder``: its summary and its kept verdicts.
+    """
 
     crew: Crew
     reading: Reading
-    scratch: Scratch
+    folder: Path
     told: Told
     addresses: list[str]
     names: dict[int, str] = field(default_factory=dict)
     bad: dict[int, str] = field(default_factory=dict)
 
-    def summary(self, part: int) -> PartSummary:
-        return self.scratch.get(part, PartSummary)
+    def _put(self, part: int, kind: str, found: PartSummary | list[bytes]) -> None:
+        (self.folder / f"{part}.{kind}").write_bytes(pickle.dumps(found))
+
+    def _get(self, part: int, kind: str) -> Any:
+        return pickle.loads((self.folder / f"{part}.{kind}").read_bytes())  # noqa: S301 - by ours
+
+    def summaries(self) -> Iterator[PartSummary]:
+        """Yield the facts of each good part, of which one is in memory at a time."""
+        for part in list(self.names):
+            yield self._get(part, "summary")
 
     def summarise(self) -> None:
         """Read every part for the first time, and leave out those with other defaults."""
@@ -348,14 +251,13 @@ class _Reading:
                 self._leave_out(part, found.reason)
             else:
                 count += found.stats.counts.verdicts
-                self.scratch.put(part, found)
+                self._put(part, "summary", found)
                 self.names[part] = named[part]
             self.told(_SUMMARIES * number / len(addresses), count)
         self.names = dict(sorted(self.names.items()))
         first: tuple[int, list[object]] | None = None
-        for part in list(self.names):
-            header = self.summary(part).header
-            rule = [header.get("defaults") or {}, header.get("generator") or {}]
+        for part, one in zip(list(self.names), self.summaries(), strict=False):
+            rule = [one.header.get("defaults") or {}, one.header.get("generator") or {}]
             first = first or (part, rule)
             if rule != first[1]:
                 reason = (
@@ -369,133 +271,141 @@ class _Reading:
         self.bad[part] = reason if reason.startswith(address) else f"{address}: {reason}"
         self.names.pop(part, None)
 
-    def keep(self) -> tuple[Selection, Stats]:
+    def keep(self) -> tuple[Stats, Draw]:
         """Read the parts again for the kept data; draw anew without one that cannot be read."""
-        options = self.reading.options
-        share = AUDIT_SHARE if options.audit_share is None else options.audit_share
         while self.names:
-            stats = Stats()
-            for part in self.names:
-                stats = stats.merge(self.summary(part).stats)
-            stated = stats.counts.stated_escalation
-            chosen = select(self.scratch, self.names, self.seed(), share, stated=stated)
-            items = []
-            for part, name in self.names.items():
-                one = self.summary(part)
-                kept = frozenset(chosen.kept[part])
-                file = self.addresses[part], name, one.sha256, one.streamed
-                items.append(KeptPart(*file, kept, kept & chosen.renamed[part]))
+            stats = reduce(Stats.merge, (one.stats for one in self.summaries()))
+            renamed = repeated(one.ids for one in self.summaries())
+            drawn = self._drawn(renamed, stated=stats.counts.stated_escalation)
+            kept = asked(drawn, (len(one.ids) for one in self.summaries()))
             parts = list(self.names)
-            task = partial(kept_verdicts, self.reading, self.hash())
-            for ended, (place, found) in enumerate(self.crew.run(task, items), start=1):
+            items = [
+                KeptPart(
+                    self.addresses[part], self.names[part], one.sha256, one.streamed, mine,
+                    mine & again,
+                )
+                for part, one, mine, again in zip(
+                    parts, self.summaries(), kept, renamed, strict=True
+                )
+            ]  # fmt: skip
+            done = self.crew.run(partial(kept_verdicts, self.reading), items)
+            for ended, (place, found) in enumerate(done, start=1):
                 if isinstance(found, Lost):
                     self._leave_out(parts[place], found.reason)
                 else:
-                    self.scratch.put(parts[place], found)
+                    self._put(parts[place], "kept", found)
                 self.told(_SUMMARIES + _KEPT * ended / len(parts), stats.counts.verdicts)
             if len(self.names) == len(parts):
-                return chosen, stats
+                return stats, drawn
         some = next(iter(self.bad.values()))
         raise UsageError(f"no part can be read; the first: {some}", "Fix them.")
+
+    def _drawn(self, renamed: Sequence[frozenset[int]], *, stated: bool) -> Draw:
+        """Draw the contents of all parts as if one report held them."""
+        options = self.reading.options
+        share = AUDIT_SHARE if options.audit_share is None else options.audit_share
+        # Recomputed escalations count unless the report states any.
+        strata = b"".join(one.sides if stated else one.strata for one in self.summaries())
+
+        def names() -> Iterator[str]:
+            for name, one, again in zip(
+                self.names.values(), self.summaries(), renamed, strict=True
+            ):
+                for at, own in enumerate(one.ids):
+                    known = f"{name}:{own}" if at in again else own
+                    content = one.digests[_DIGEST * at : _DIGEST * (at + 1)]
+                    yield drawn_name(content, known if at in one.outputless else None)
+
+        return draw(names(), array("b", strata), self.seed(), share)
 
     def seed(self) -> str:
         if self.reading.options.seed:
             return self.reading.options.seed
-        seeds = sorted(self.summary(part).contents for part in self.names)
+        seeds = sorted(one.contents for one in self.summaries())
         return hashlib.sha256("".join(seeds).encode()).hexdigest()
 
-    def hash(self) -> str:
-        return json_sha256(["archive", self.files(), self.reading.options.identity()])
-
-    def files(self) -> list[list[str]]:
-        return [[name, self.summary(part).sha256] for part, name in self.names.items()]
-
     def write(
-        self, desk: OpenFile, selection: Selection, stats: Stats, patterns: Sequence[str]
+        self, desk: OpenFile, drawn: Draw, stats: Stats, patterns: Sequence[str]
     ) -> tuple[Run, bool]:
         """Write the archive as a run, unless it is there; return the run and whether it is new."""
         refuse_read_only(desk.conn, "so no archive can be written")
-        run_hash = self.hash()
-        known = runs.by_hash(desk.conn, run_hash)
-        if known is not None:
-            return known, False
-        header: dict[str, Any] | None = None
+        files: list[list[str]] = []
+        headers: list[dict[str, Any]] = []
         formats = set()
         notes: list[str] = []
         skipped = 0
-        for part, name in self.names.items():
-            one = self.summary(part)
+        for name, one in zip(self.names.values(), self.summaries(), strict=True):
+            files.append([name, one.sha256])
+            headers.append(one.header)
             formats.add(one.format)
-            header = one.header if header is None else {
-                key: value
-                for key, value in header.items()
-                if key in one.header and one.header[key] == value
-            }  # fmt: skip
             skipped += one.skipped
             notes += [f"{name}: {note}" for note in one.notes]
+        identity = self.reading.options.identity()
+        run_hash = json_sha256(["archive", files, identity])
+        known = runs.by_hash(desk.conn, run_hash)
+        if known is not None:
+            return known, False
         more = len(notes) - _MOST_NOTES
+        notes[_MOST_NOTES:] = [f"and {more:,} notes more"] if more > 0 else []
+        notes += [f"left out a part: {reason}" for reason in self.bad.values()]
         new = NewRun(
             hash=run_hash,
-            file=archive_source(patterns, len(self.names)),
-            file_hash=json_sha256(self.files()),
+            file=archive_source(patterns, len(files)),
+            file_hash=json_sha256(files),
             format=formats.pop() if len(formats) == 1 else MIXED,
-            options=self.reading.options.identity(),
+            options=identity,
             loaded_at=desk.at(),
-            header=header or {},
+            header={
+                key: value
+                for key, value in headers[0].items()
+                if all(key in one and one[key] == value for one in headers)
+            },
             seed=self.seed(),
             audit_share=ALL,
             name=archive_name(patterns),
         )
-        notes[_MOST_NOTES:] = [f"and {more:,} notes more"] if more > 0 else []
-        notes += [f"left out a part: {reason}" for reason in self.bad.values()]
 
         def progress(share: float, _count: int) -> bool:
             self.told(0.9 + 0.1 * share, stats.counts.verdicts)
             return True
 
-        read = partial(self._read, new, selection, stats, notes, skipped)
+        read = partial(self._read, new, drawn, stats, notes, skipped)
         # The remains of another archive are never continued: its parts may have been different.
         return write_new(desk, new, secrets.token_hex(8), read, progress)
 
+    def _written(self) -> Iterator[Written]:
+        for part in self.names:
+            for text in self._get(part, "kept"):
+                yield verdict_model(text), text
+
     def _read(
-        self, new: NewRun, chosen: Selection, stats: Stats, notes: list[str], skipped: int,
+        self, new: NewRun, whole: Draw, stats: Stats, notes: list[str], skipped: int,
         ingest: Ingest,
     ) -> ReadReport:  # fmt: skip
-        joined = draw.JoinedWindows()
-        strata = array("b")
-        for number, part in enumerate(self.names):
-            kept = self.scratch.get(part, KeptVerdicts)
-            for window in kept.windows:
-                made = joined.add(window, kept.names, kept.quorums)
-                ingest.keep(made, number / len(self.names))
-            strata.extend(h for _, h in sorted(chosen.kept[part].items()))
         counts = stats.counts
-        flags = final_flags(joined.flags, stated=counts.stated_escalation)
+        reader = WindowReader(new.header, new.options, new.hash)
+        for window in reader.windows(self._written()):
+            ingest.keep(window, window.first / counts.verdicts)
+        tally = reader.tally
+        # What decides the flags may stand in verdicts that are not kept.
+        tally.stated_escalation = counts.stated_escalation
         seed = self.seed()
-        drawn, columns = ingest.draw(flags, strata, seed, ALL)
+        drawn, columns = ingest.draw(tally.final_flags(), tally.strata(), seed, ALL)
 
         def scores() -> Iterator[Floats]:
-            for part in self.names:
-                found = self.summary(part)
-                yield score_units(
-                    PackedRun({"seated": found.seated, "scores": found.scores}, (), ())
-                )
+            for one in self.summaries():
+                yield score_units(PackedRun({"seated": one.seated, "scores": one.scores}, (), ()))
 
-        known = joined.known
+        known = reader.known
         measures = run_measures(known.names, known.quorums, scores, stats.alpha, stats.votes)
         parts = plural(len(self.names), "part")
         held = f"an archive of {parts}, of which the desk keeps the flagged"
-        about = f"{held} verdicts and the random check: {joined.verdicts:,} of {counts.verdicts:,}"
+        about = f"{held} verdicts and the random check: {tally.verdicts:,} of {counts.verdicts:,}"
         return ReadReport(
             new=new,
             counts=counts,
             measures=measures,
-            drawn=replace(
-                drawn,
-                sizes=dict(chosen.sizes),
-                audited=dict(chosen.audited),
-                decided=dict(chosen.decided),
-            ),
+            drawn=replace(drawn, sizes=whole.sizes, audited=whole.audited, decided=whole.decided),
             columns=columns,
             seed=seed,
             notes=with_undecided([about, *notes], counts),

@@ -2,12 +2,10 @@
 
 import logging
 import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from glob import glob, has_magic
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,9 +23,6 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 _BLOCK = 4 << 20
-_AHEAD = 2
-"""The number of tasks sent out per thread: one that runs, and one that waits for it."""
-_LEAST = 4
 _TRIES = 2
 """How often a task that raises is tried again, as a place may be unreachable for a moment."""
 _TIMEOUT = 30
@@ -51,11 +46,9 @@ Task = Callable[[Item], Value | Lost]
 
 @dataclass(slots=True)
 class Crew:
-    """Sends out tasks, a few at a time, and collects their results as they arrive."""
+    """Has tasks done by workers, and collects their results as they arrive."""
 
     client: "Client"
-    _token: str = field(default_factory=lambda: secrets.token_hex(6))
-    _round: int = 0
 
     def run(
         self, task: Task[Item, Value], items: Sequence[Item]
@@ -66,23 +59,10 @@ class Crew:
         """
         from distributed import as_completed
 
-        self._round += 1
-        waiting = iter(enumerate(items))
-        running: dict[Future[Any], int] = {}
-        done = as_completed(loop=self.client.loop)
+        futures = self.client.map(task, items, pure=False, retries=_TRIES)
+        running = {future: place for place, future in enumerate(futures)}
         try:
-            while True:
-                # The number of workers may change.
-                threads = sum(map(int, self.client.nthreads().values()))
-                room = max(_LEAST, _AHEAD * threads) - len(running)
-                for place, item in islice(waiting, max(0, room)):
-                    key = f"reviewdesk-{self._token}-{self._round}-{place}"
-                    future = self.client.submit(task, item, key=key, pure=False, retries=_TRIES)
-                    running[future] = place
-                    done.add(future)
-                if not running:
-                    return
-                future = next(done)
+            for future in as_completed(futures, loop=self.client.loop):
                 yield running.pop(future), _result(future)
                 future.release()
         finally:

@@ -1,7 +1,6 @@
 """The statistics of an archive's parts and ids, and of runs beside earlier ones."""
 
 import math
-from collections import defaultdict
 from dataclasses import fields, is_dataclass
 from functools import reduce
 from math import isnan, nan
@@ -18,7 +17,7 @@ from msgspec.structs import astuple
 
 from reviewdesk.desk.archive import PartSummary, Reading, summary
 from reviewdesk.domain.jury.verdicts import verdicts_of
-from reviewdesk.domain.labels.draw import id_rows, repeated
+from reviewdesk.domain.labels.draw import repeated
 from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.details import RunMeasures, Undefined
 from reviewdesk.domain.run.stats import Stats, run_measures
@@ -189,24 +188,11 @@ def test_where_nobody_disagrees_there_is_no_share() -> None:
     assert measured([[0.1, 0.1, 0.1], [0.7, 0.7, 0.7]]).mass is None
 
 
-def found(*parts: list[str]) -> set[tuple[int, int]]:
-    buckets: dict[int, bytes] = defaultdict(bytes)
-    for number, ids in enumerate(parts):
-        for bucket, rows in id_rows(number, ids):
-            buckets[bucket] += rows
-    return {place for rows in buckets.values() for place in repeated(rows)}
-
-
 def test_every_place_of_a_repeated_id_is_found() -> None:
     many = [f"v{at}" for at in range(500)]
-    assert found(many, ["v7", "w", "v499"], ["v7"]) == {
-        (0, 7), (0, 499), (1, 0), (1, 2), (2, 0)
-    }  # fmt: skip
-
-
-def test_buckets_with_one_id_and_with_none_have_nothing_repeated() -> None:
-    assert found(["v0"], ["v1"]) == set()
-    assert list(repeated(b"")) == []
+    assert repeated([many, ["v7", "w", "v499"], [], ["v7"]]) == [{7, 499}, {0, 2}, set(), {0}]
+    assert repeated([["v0"], ["v1"]]) == [set(), set()]
+    assert repeated([[]]) == [set()]
 
 
 CALM = [RunMean(100, 0.8, 16.0)] * 4
