@@ -5,7 +5,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import uniform
@@ -222,8 +221,6 @@ _open_desks: "WeakSet[ExplainedConnection]" = WeakSet()
 
 
 _BEGIN = "BEGIN IMMEDIATE"
-_WAIT = f"PRAGMA busy_timeout={1000 * BUSY_SECONDS}"
-_WAIT_NOT = "PRAGMA busy_timeout=0"
 
 
 class ExplainedConnection(sqlite3.Connection):
@@ -231,7 +228,7 @@ class ExplainedConnection(sqlite3.Connection):
 
     path = Path()
     patience: float = BUSY_SECONDS
-    """Seconds that a transaction waits for the write lock; reads do not need it."""
+    """Seconds that a transaction waits for the write lock; other statements wait for 15."""
     place: WriterPlace | None = None
     """Where a transaction that could not begin waits for the write lock."""
     identity: tuple[int, int] | None = None
@@ -240,11 +237,6 @@ class ExplainedConnection(sqlite3.Connection):
     way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
     """Time and size of a file that is read without its log, and so must not change meanwhile."""
-    logged = False
-    """Whether the file is written through a log, so that readers and writers do not block."""
-    waits = True
-    """Whether SQLite waits for a lock by itself. In a logged file it does so until the first write:
-    then ``_take_lock`` waits, and the rare read that meets a lock is repeated."""
     _busy = _last = 0.0
 
     def watch(self) -> None:
@@ -279,21 +271,18 @@ class ExplainedConnection(sqlite3.Connection):
 
     def execute(self, *args: Any) -> sqlite3.Cursor:
         self._busy = 0.0
-        self._last = monotonic()
+        begun = self._last = monotonic()
         with explained(self.path, self.ran_long):
             self.refuse_changed()
-            found: sqlite3.Cursor
-            try:
-                found = self.cursor().execute(*args)
-            except sqlite3.OperationalError as error:
-                if self.waits or not is_busy(error) or args[0] == _BEGIN:
-                    raise
-                super().execute(_WAIT)
+            made: sqlite3.Cursor = self.cursor()
+            while True:
                 try:
-                    found = self.cursor().execute(*args)
-                finally:
-                    super().execute(_WAIT_NOT)
-            return found
+                    return made.execute(*args)
+                except sqlite3.OperationalError as error:
+                    late = monotonic() - begun > BUSY_SECONDS
+                    if late or not is_busy(error) or args[0] == _BEGIN:
+                        raise
+                    sleep(uniform(*_RETRY))  # noqa: S311 - no secret depends on it
 
     def executemany(self, *args: Any) -> sqlite3.Cursor:
         self._busy = 0.0
@@ -330,7 +319,7 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
         conn = sqlite3.connect(
             path.resolve().as_uri() + mode,
             uri=True,
-            timeout=BUSY_SECONDS,
+            timeout=0,  # SQLite's own waits are too long: ``execute`` and ``_take_lock`` wait
             isolation_level=None,
             factory=ExplainedConnection,
             check_same_thread=False,  # a worker's connection serves one thread after the other
@@ -412,20 +401,11 @@ def _prepare(conn: ExplainedConnection, path: Path) -> None:
     if sqlite3.sqlite_version_info >= (3, 41):
         # Older versions of SQLite treat json_extract in our own views as an unsafe function.
         conn.execute("PRAGMA trusted_schema=OFF")
-    deadline = monotonic() + BUSY_SECONDS
-    run = partial(sqlite3.Connection.execute, conn)
-    while True:
-        try:
-            if path.stat().st_size == 0:
-                # Set before the log exists, so that the header alone identifies a desk.
-                run(f"PRAGMA page_size={PAGE_SIZE}")
-                run(f"PRAGMA application_id={APPLICATION_ID}")
-            conn.logged = run("PRAGMA journal_mode=WAL").fetchone()[0] == "wal"
-            break
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or monotonic() > deadline:
-                raise
-            sleep(0.01)
+    if path.stat().st_size == 0:
+        # Set before the log exists, so that the header alone identifies a desk.
+        conn.execute(f"PRAGMA page_size={PAGE_SIZE}")
+        conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    conn.execute("PRAGMA journal_mode=WAL").fetchone()
     conn.execute("PRAGMA synchronous=FULL")
     conn.execute("PRAGMA fullfsync=ON")  # only macOS knows it
     conn.execute("PRAGMA foreign_keys=ON")
@@ -493,27 +473,20 @@ def _take_lock(conn: ExplainedConnection) -> None:
     path = conn.path
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.
     place = conn.place = conn.place or WriterPlace(path.with_name(f"{path.name}-wal"))
-    if conn.waits:
-        conn.execute(_WAIT_NOT)
-        conn.waits = not conn.logged
-    try:
-        while True:
-            try:
-                if not place.is_first():
-                    raise busy(path)
-                conn.execute(_BEGIN)
-            except BusyError:
-                # Read each time, because another thread may shorten it.
-                if monotonic() - begun >= conn.patience:
-                    raise
-            else:
-                place.leave()
-                conn.place = None
-                return
-            sleep(uniform(*_RETRY))  # noqa: S311 - no secret depends on it
-    finally:
-        if conn.waits:
-            conn.execute(_WAIT)
+    while True:
+        try:
+            if not place.is_first():
+                raise busy(path)
+            conn.execute(_BEGIN)
+        except BusyError:
+            # Read each time, because another thread may shorten it.
+            if monotonic() - begun >= conn.patience:
+                raise
+        else:
+            place.leave()
+            conn.place = None
+            return
+        sleep(uniform(*_RETRY))  # noqa: S311 - no secret depends on it
 
 
 @contextmanager

@@ -312,7 +312,6 @@ class Repeats:
         self._share = share
         self._start = repeats.newest_event(desk)
         self._log: WorkLog | None = None
-        self._came: dict[str, RepeatedItem] = {}
         self._active: dict[str, RepeatedItem] = {}
         self._by_key: dict[int, RepeatedItem] = {}
         self._placed: tuple[object, array[int], array[int]] | None = None
@@ -324,13 +323,10 @@ class Repeats:
         if self._share and session.view.blind:
             if self._log is None or self._log.run.key != session.run.key:
                 self._log = WorkLog(self._desk, session.run, self._share)
-                self._came = {}
-            for item in self._log.read():
-                one = self._log.repeated(item)
-                self._came.pop(item.hex(), None)
-                if one is not None and (one.second is None or one.second.key > self._start):
-                    self._came[item.hex()] = one
-            self._active = self._came
+            self._log.read()
+            for one in filter(None, map(self._log.repeated, self._log.came)):
+                if one.second is None or one.second.key > self._start:
+                    self._active[one.item] = one
         self._by_key = {key: one for one in self._active.values() for key in one.keys}
 
     # what comes back

@@ -5,10 +5,7 @@ A label after which an item comes back names its content, so that the log alone 
 
 import hashlib
 import math
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -18,9 +15,6 @@ from reviewdesk.domain.labels.team import LabelPair, repeats_due
 from reviewdesk.domain.records import Event, Run, Truth, View
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key, of_reviewer
-
-T = TypeVar("T")
-_key = attrgetter("key")
 
 
 class RepeatedItem(Struct, frozen=True):
@@ -50,75 +44,56 @@ class WorkLog:
         text = "\n".join(("repeat", desk_id(desk.conn), run.seed, desk.reviewer))
         self._seed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
         self._share = share
-        self._newest: dict[bytes, int] = {}
-        """The key of each item's newest label."""
-        self._offered: set[bytes] = set()
-        """The items that may come back."""
-        self._actions: dict[int, list[Event]] = {}
+        self._given: list[Event] = []
+        self._undone: set[int] = set()
         self._of_item: dict[bytes, list[Event]] = {}
         """The events that stand, oldest first, by item."""
-        self._labels: list[int] = []
-        self._after: list[int] = []
-        """The keys of all labels that stand, and of those that an item came back after."""
-        self._came: dict[bytes, list[Event]] = {}
-        """The labels that each item came back after."""
+        self.came: dict[bytes, Event] = {}
+        """The newest label that each item came back after."""
         self._verdicts: dict[bytes, dict[str, int]] = {}
 
-    def read(self) -> set[bytes]:
-        """Read the new events; return the items whose repeats they may concern."""
-        touched: set[bytes] = set()
-        for event in of_reviewer(self._desk.conn, self._desk.reviewer, self._seq):
+    def read(self) -> None:
+        """Read the new events of the log."""
+        before = self._seq
+        for event in of_reviewer(self._desk.conn, self._desk.reviewer, before):
             self._seq = event.seq
             is_shown = event.detail.get("blind") is not None and "imported" not in event.detail
             is_given = event.kind == "defer" or (event.kind in {"label", "repeat"} and is_shown)
             if is_given and event.run == self.run.hash and event.author == event.reviewer:
-                self._actions.setdefault(event.action, []).append(event)
-                self._turn(event, touched, stands=True)
-            for one in self._actions.get(event.target or 0, ()):
-                self._turn(one, touched, stands=event.kind == "redo")
-        return touched
-
-    def _turn(self, event: Event, touched: set[bytes], *, stands: bool) -> None:
-        own = _item(event)
-        log = self._of_item.setdefault(own, [])
-        if stands is (event in log):
+                self._given.append(event)
+            if event.target is not None:
+                turn = self._undone.add if event.kind == "undo" else self._undone.discard
+                turn(event.target)
+        if self._seq == before:
             return
-        _put(log, event, by=_key, stands=stands)
-        if event.kind == "label":
-            _put(self._labels, event.key, by=int, stands=stands)
-            self._newest.pop(own, None)
-            if newest := _newest(log, "label"):
-                self._newest[own] = newest.key
-        if again := event.detail.get("again"):
-            item = bytes.fromhex(again)
-            _put(self._after, event.key, by=int, stands=stands)
-            _put(self._came.setdefault(item, []), event, by=_key, stands=stands)
-            touched.add(item)
-            self._offer(item)
-        touched.add(own)
-        self._offer(own)
-
-    def _offer(self, item: bytes) -> None:
-        newest = _newest(self._of_item.get(item, []), "label")
-        offered = newest and newest.detail.get("blind") and not self._came.get(item)
-        (self._offered.add if offered else self._offered.discard)(item)
+        self._of_item = {}
+        self.came = {}
+        for event in self._given:
+            if event.action not in self._undone:
+                self._of_item.setdefault(_item(event), []).append(event)
+                if again := event.detail.get("again"):
+                    self.came[bytes.fromhex(again)] = event
 
     def due(self, label_of: str) -> Iterator[tuple[str, int]]:
         """Yield hash and key of items that may come back, the one that waits longest first."""
-        count = len(self._labels)
-        last = self._after[-1:]
-        rest = count - bisect_left(self._labels, last[0]) if last else count + 1
-        for item in repeats_due(self._newest, self._offered, rest, self._seed, self._share):
-            first = _newest(self._of_item[item], "label")
-            key = None if first is None else self._keys(item).get(first.verdict or "")
+        logs = self._of_item.items()
+        newest = {item: first for item, log in logs if (first := _newest(log, "label"))}
+        offered = {
+            item for item, one in newest.items() if one.detail["blind"] and item not in self.came
+        }
+        # All labels count if no item came back yet.
+        last = max((one.key for one in self.came.values()), default=0)
+        labels = (one for _, log in logs for one in log if one.kind == "label")
+        rest = sum(one.key >= last for one in labels) + (not last)
+        places = {item: one.key for item, one in newest.items()}
+        for item in repeats_due(places, offered, rest, self._seed, self._share):
+            key = self._keys(item).get(newest[item].verdict or "")
             if key is not None and item.hex() != label_of:
                 yield item.hex(), key
 
     def repeated(self, item: bytes) -> RepeatedItem | None:
-        """Return an item that came back; ``None`` if it did not come back."""
-        if not (all_ := self._came.get(item)):
-            return None
-        came = all_[-1]
+        """Return an item that came back; ``None`` if its first label or verdict is gone."""
+        came = self.came[item]
         log = self._of_item.get(item, [])
         first = _newest(log, "label", came.key)
         keys = self._keys(item)
@@ -145,20 +120,13 @@ class WorkLog:
         logs = self._of_item.values()
         seconds = [second for log in logs if (second := _newest(log, "repeat"))]
         found = []
-        for second in sorted(seconds, key=_key):
+        for second in sorted(seconds, key=lambda one: one.key):
             first = _newest(self._of_item[_item(second)], "label", second.key)
             if first is not None and first.label and second.label:
                 found.append(
                     LabelPair(first.label, second.label, bool(second.detail.get("unseen")))
                 )
         return found
-
-
-def _put(log: list[T], one: T, *, by: Callable[[T], int], stands: bool) -> None:
-    if stands:
-        insort(log, one, key=by)
-    else:
-        del log[bisect_left(log, by(one), key=by)]
 
 
 def _item(event: Event) -> bytes:

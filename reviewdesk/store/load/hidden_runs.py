@@ -262,12 +262,7 @@ class Hold:
         self._unfolded = self.pace.unfolded = 0
         self.conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
         # Others wrote meanwhile. These few pages are folded under the lock, unless it is taken.
-        wait = self.conn.execute("PRAGMA busy_timeout").fetchone()[0]
-        self.conn.execute("PRAGMA busy_timeout=0")
-        try:
-            self.conn.execute("PRAGMA wal_checkpoint(RESTART)")
-        finally:
-            self.conn.execute(f"PRAGMA busy_timeout={wait}")
+        self.conn.execute("PRAGMA wal_checkpoint(RESTART)")
 
 
 @contextmanager
