@@ -15,8 +15,8 @@ from time import perf_counter
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.live.limits import CallSession, RunLimits
-from reviewdesk.live.records import Call, calls_for
+from reviewdesk.live.limits import CallSession, RunLimits, World
+from reviewdesk.live.records import Call, Clock, calls_for
 from reviewdesk.live.wires.transport import HttpTransport
 from scaling.measure import Row
 
@@ -81,9 +81,9 @@ async def _asked(url: str, latency: float, cases: int, rounds: int) -> tuple[flo
         ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MISTRAL_API_KEY"), "benchmark-key"
     )
     transport = HttpTransport()
-    session = CallSession(
-        transport, lambda *_: None, RunLimits(concurrency=CONCURRENCY), environment=keys
-    )
+    world = World(keys, Clock(), lambda: transport)
+    limits = RunLimits(concurrency=CONCURRENCY)
+    session = CallSession(world, lambda *_: None, limits, lambda _: None)
     spec = panel(url)
     alone = replace(spec, jurors=spec.jurors[:1])
     one, five = [], []

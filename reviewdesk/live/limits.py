@@ -9,7 +9,6 @@ import hashlib
 import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import RLock
 
@@ -72,48 +71,34 @@ class Meter:
     """What earlier runs have spent, and then this one too."""
     promised: float = 0.0
     closed: bool = False
-    """Whether the ceiling has stopped the run; a closed meter never opens again."""
+    """Whether the ceiling has stopped the run."""
     _held: dict[str, float] = field(default_factory=dict)
     """The amount reserved for each open request, by the key of its call."""
-    _open: int = 0
-    _freed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def stopped(self, left: str, hint: str) -> CeilingError:
         """Return the error of a run that the ceiling has stopped; ``left`` says what is left."""
         told = f"stopped before the ceiling of ${self.ceiling:.10g}: ${self.spent:.4f} is spent"
         return CeilingError(told + left, hint)
 
-    async def begin(self, call: Call) -> bool:
-        """Reserve the worst case of a request once it is free; False if the ceiling forbids it."""
+    def reserve(self, call: Call) -> bool:
+        """Reserve the worst case of a request; False while the ceiling leaves too little for it."""
         most = worst(call) or 0.0
-        async with self._freed:
-            while not self.closed and self.ceiling is not None:
-                held = self.spent + sum(self._held.values()) + self.promised
-                if held + most <= self.ceiling + SLACK:
-                    break
-                if not self._open:
-                    self.closed = True
-                    break
-                await self._freed.wait()
-            if self.closed:
-                return False
-            self._open += 1
-            self._held[call.key] = most
-            return True
+        held = self.spent + sum(self._held.values()) + self.promised
+        if self.ceiling is not None and held + most > self.ceiling + SLACK:
+            return False
+        self._held[call.key] = most
+        return True
+
+    def release(self, call: Call) -> None:
+        self._held.pop(call.key, None)
 
     def keep(self, call: Call, exchange: Exchange) -> None:
         usd = booked(call, exchange)
         self.store.keep(call, exchange, usd)
         if exchange.is_batched:
             self.promised -= worst(call, in_batch=True) or 0.0
-        self._held.pop(call.key, None)
+        self.release(call)
         self.spent += usd or 0.0
-
-    async def end(self, call: Call) -> None:
-        async with self._freed:
-            self._held.pop(call.key, None)
-            self._open -= 1
-            self._freed.notify_all()
 
 
 MINUTE = 60.5
@@ -123,6 +108,12 @@ sent."""
 
 TICK = 1e-6
 """Seconds too short to wait for; the error of the sum of two times is smaller."""
+
+HELD = 1.0
+"""Seconds after which a request is tried again that waits for the end of another session's."""
+
+_LOCK = RLock()
+"""Held while a limit is read or changed, because the sessions of all threads share it."""
 
 REFUSED = "429"
 SPENT = "spent budget"
@@ -156,24 +147,6 @@ def _rate_wait(sent: deque[CallTurn], juror: Juror, now: float, tokens: int) -> 
     return free - now
 
 
-@dataclass(slots=True)
-class _Host:
-    """The state that the models of one host under one key share."""
-
-    lock: RLock = field(default_factory=RLock)
-    refused: set[str] = field(default_factory=set)
-    """The models that answered 429 since any model of the host last answered something else."""
-    held: set[Callable[[], None]] = field(default_factory=set)
-    """Callbacks of the callers that a limit holds back, called at each change."""
-
-    def changed(self) -> None:
-        held = self.held
-        self.held = set()
-        for look in held:
-            with suppress(RuntimeError):  # its event loop may have ended
-                look()
-
-
 @dataclass(slots=True, eq=False)
 class ModelLimit:
     """The pause, the open calls and the jurors' rates of one model at a host under one key.
@@ -185,7 +158,9 @@ class ModelLimit:
 
     host: str
     model: str
-    shared: _Host
+    refused: set[str]
+    """The models that answered 429 since any model of the host last answered something else. Those
+    of one host under one key share it."""
     clock: Clock
     refusing_since: float | None = None
     """When the model first answered 429 since it last answered anything else."""
@@ -202,40 +177,37 @@ class ModelLimit:
     _pauses: int = 0
     _row: int = 0
 
-    def enter(self, juror: Juror, tokens: int, changed: Callable[[], None]) -> CallTurn | float:
-        """Admit a request of that many tokens, or return the least seconds that it must wait.
+    def enter(self, juror: Juror, tokens: int) -> CallTurn | float:
+        """Admit a request of that many tokens, or return the seconds after which to try again.
 
-        They are infinite if it waits for an open call to end. ``changed`` is called once, from any
-        thread, when it may be worth trying again. An admitted request is open until ``leave``.
+        An admitted request is open until ``leave``. One that waits for the end of another may be
+        tried again at once when that ends.
         """
-        with self.shared.lock:
+        with _LOCK:
             now = self.clock.monotonic()
             recent = self._sent[juror.name, juror.model]
             wait = max(self._until - now, _rate_wait(recent, juror, now, tokens))
             # While other models show that the host refuses, one call at a time may be open.
-            refused = self.shared.refused
-            is_probe = len(refused) > 1 and self.model not in refused
+            is_probe = len(self.refused) > 1 and self.model not in self.refused
             if wait < TICK and self._open + 1 <= (1.0 if is_probe else self._limit):
                 self._open += 1
                 recent.append(turn := CallTurn(now, tokens, self._pauses))
                 return turn
-            self.shared.held.add(changed)
-            return wait if wait >= TICK else math.inf
+            return wait if wait >= TICK else HELD
 
     def leave(self) -> None:
-        with self.shared.lock:
+        with _LOCK:
             self._open -= 1
-            self.shared.changed()
 
     def note(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
         """Record the result of a request; return the seconds of the pause that it began, or 0."""
-        with self.shared.lock:
+        with _LOCK:
             now = self.clock.monotonic()
             is_refusal = isinstance(found, Fault) and found.again is Retryable.PAUSED
             if is_refusal:
                 if self.refusing_since is None:
                     self.refusing_since = now
-                self.shared.refused.add(self.model)
+                self.refused.add(self.model)
                 if turn.pauses == self._pauses:
                     self._pauses += 1
                     self._limit = max(1.0, self._open // 2)
@@ -247,13 +219,12 @@ class ModelLimit:
             else:
                 self.refusing_since = None
                 self._row = 0
-                self.shared.refused.clear()
+                self.refused.clear()
                 if self._open + 1 > self._limit:
                     self._limit += 1 / self._limit
                 if isinstance(found, Envelope) and found.tokens_in is not None:
                     turn.tokens = found.tokens_in + (found.tokens_out or 0)
                 wait = named = budget_wait(exchange, self.clock.now()) or 0.0
-            self.shared.changed()
             if now + wait <= max(now, self._until):
                 return 0.0
             self._until = now + wait
@@ -263,7 +234,7 @@ class ModelLimit:
             return wait
 
     def pause(self) -> ModelPause | None:
-        with self.shared.lock:
+        with _LOCK:
             left = self._until - self.clock.monotonic()
             if left < TICK:
                 return None
@@ -275,17 +246,16 @@ class ModelLimits:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._lock = RLock()
-        self._hosts: dict[tuple[str, bytes], _Host] = {}
+        self._refused: defaultdict[tuple[str, bytes], set[str]] = defaultdict(set)
         self._models: dict[tuple[str, bytes, str], ModelLimit] = {}
 
     def of(self, host: str, key: str | None, model: str) -> ModelLimit:
         name = host.lower()
         hashed = hashlib.sha256((key or "").encode()).digest()
-        with self._lock:
+        with _LOCK:
             if (name, hashed, model) not in self._models:
-                shared = self._hosts.setdefault((name, hashed), _Host())
-                self._models[name, hashed, model] = ModelLimit(host, model, shared, self._clock)
+                refused = self._refused[name, hashed]
+                self._models[name, hashed, model] = ModelLimit(host, model, refused, self._clock)
             return self._models[name, hashed, model]
 
 
@@ -352,6 +322,8 @@ class JurorState:
     place: Endpoint
     key: Key
     limit: ModelLimit
+    dropped: frozenset[str] = frozenset()
+    """The optional parts of a request that the endpoint refused."""
     stopped: Fault | None = None
     answered: bool = False
     failing: int = 0
@@ -402,7 +374,6 @@ class CallSession:
         self._limits = SHARED if type(self.clock) is Clock else ModelLimits(self.clock)
         self._states: dict[tuple[str, str, Endpoint], JurorState] = {}
         self._began = self.clock.monotonic()
-        self._refused: dict[tuple[str, str], frozenset[str]] = {}
         self._keys = known_keys(self.environment)
         self.redactor = Redactor(self._keys)
 
@@ -448,37 +419,32 @@ class CallSession:
             state.stopped = fault
             self.noted(self.redactor.text(fault.message))
 
-    def set_aside_at(self, state: JurorState) -> float | None:
-        """Return when a paused juror is set aside if the pause lasts; ``None`` if it may wait on.
+    def patience(self, state: JurorState) -> float:
+        """Return when a paused juror is set aside if the pause lasts; set it aside if that is over.
 
         A named pause over the longest wait sets it aside at once; else the time runs from the first
         refusal since the model last answered, or from the start of this session.
         """
-        pause = state.limit.pause()
-        if pause is None:
-            return None
-        if self._is_too_long(pause):
-            return -math.inf
-        since = state.limit.refusing_since
-        return None if since is None else max(since, self._began) + self._max_wait
-
-    def set_aside(self, state: JurorState) -> None:
         limit = state.limit
         pause = limit.pause()
         if pause is None:
-            return
-        since = max(limit.refusing_since or self._began, self._began)
-        why = f"has answered nothing but 429 for {self.clock.monotonic() - since:.0f} s"
-        if self._is_too_long(pause):
+            return math.inf
+        now = self.clock.monotonic()
+        since = math.inf
+        if limit.refusing_since is not None:
+            since = max(limit.refusing_since, self._began)
+        why = f"has answered nothing but 429 for {now - since:.0f} s"
+        ends = since + self._max_wait
+        if pause.is_named and pause.left > self._max_wait + TICK:
             why = f"asks to wait {math.ceil(pause.left)} s"
-        text = (
-            f"juror {state.juror.name} is set aside for this run: {limit.model} at "
-            f"{limit.host} {why}, and max-wait is {self._max_wait:g} s: {limit.told}"
-        )
-        self.stop(state, Fault(Status.ERROR, RATE_LIMITED, text))
-
-    def _is_too_long(self, pause: ModelPause) -> bool:
-        return pause.is_named and pause.left > self._max_wait + TICK
+            ends = now
+        if ends <= now + TICK:
+            text = (
+                f"juror {state.juror.name} is set aside for this run: {limit.model} at "
+                f"{limit.host} {why}, and max-wait is {self._max_wait:g} s: {limit.told}"
+            )
+            self.stop(state, Fault(Status.ERROR, RATE_LIMITED, text))
+        return ends
 
     def paused(self, state: JurorState, seconds: float) -> None:
         pause = state.limit.pause()
@@ -491,9 +457,3 @@ class CallSession:
         if known != self._keys:
             self._keys = known
             self.redactor = Redactor(known)
-
-    def dropped(self, place: Endpoint, model: str) -> frozenset[str]:
-        return self._refused.get((place.url, model), frozenset())
-
-    def drop(self, place: Endpoint, model: str, name: str) -> None:
-        self._refused[place.url, model] = self.dropped(place, model) | {name}

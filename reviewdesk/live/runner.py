@@ -62,7 +62,7 @@ class _Job(Generic[T]):
         asking = self.asking
         state = self.state
         call = self.call
-        dropped = asking.dropped(state.place, call.juror.model)
+        dropped = state.dropped
         parts = requests.optional(call, state.place)
         seconds = min(call.juror.timeout, self.trying.left)
         sent = requests.request(call, state.place, state.key, dropped)
@@ -89,7 +89,7 @@ class _Job(Generic[T]):
             asking.paused(state, pause)
         step = self.trying.next_attempt(exchange, found, parts - dropped, asking.clock)
         if step is not None and step.refused is not None:
-            asking.drop(state.place, call.juror.model, step.refused)
+            state.dropped |= {step.refused}
         else:
             now = asking.clock.monotonic()
             fault = found if isinstance(found, Fault) else None
@@ -122,25 +122,18 @@ class CallRunner(Generic[T]):
     idle: float = 0.0
     _waiting: dict[JurorState, list[_Job[T]]] = field(default_factory=dict)
     """The calls to each juror that wait for their turn or their next attempt, in order."""
-    _running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = field(
-        default_factory=dict
-    )
+    _running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry]] = field(default_factory=dict)
     _at_host: Counter[str] = field(default_factory=Counter)
     _news: asyncio.Queue[_Job[T] | None] = field(default_factory=asyncio.Queue)
     _numbers: Iterator[int] = field(default_factory=count)
     _due: float = math.inf
-    """When a call that a pause or a rate holds back may be tried again."""
-    _alarm: asyncio.Task[None] | None = None
-    _alarm_at: float = math.inf
-    _is_stopped: bool = False
-    """Whether the ceiling was reached: open calls end, and no other call begins."""
+    """When a waiting call may begin, or is given up."""
 
     async def ballots(self) -> AsyncGenerator[Cast[T], None]:
         """Yield every call with its ballot, whose reply is stored, in order of arrival.
 
         Closing the generator cancels the open calls. It ends early once the ceiling is reached.
         """
-        self._loop = asyncio.get_running_loop()
         try:
             while True:
                 for cast in self._given_up():
@@ -148,26 +141,23 @@ class CallRunner(Generic[T]):
                     await asyncio.sleep(0)
                 if await self._begin():
                     continue
-                if not self._running and (self._is_stopped or not self._count()):
+                if not self._running and (self.meter.closed or not self._count()):
                     return
                 job = await self._next()
                 if job is None:
                     continue
                 outcome = self._running.pop(job).result()
                 self._at_host[job.state.place.host] -= 1
-                if outcome is None:
-                    self._is_stopped = True
-                elif isinstance(outcome, Retry):
+                if isinstance(outcome, Retry):
                     now = self.asking.clock.monotonic()
                     job.due = now + outcome.after if outcome.after else -math.inf
                     insort(self._waiting[job.state], job, key=lambda one: one.number)
                 else:
                     yield job.owner, job.call, outcome
         finally:
-            open_ = [*self._running.values(), *([self._alarm] if self._alarm else [])]
-            for task in open_:
+            for task in self._running.values():
                 task.cancel()
-            await asyncio.gather(*open_, return_exceptions=True)
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     def pauses(self) -> tuple[tuple[ModelPause, int], ...]:
         found: dict[str, tuple[ModelPause, int]] = {}
@@ -186,12 +176,12 @@ class CallRunner(Generic[T]):
 
     def _given_up(self) -> Iterator[Cast[T]]:
         """Yield the waiting calls that will not be made, each with a ballot that says why."""
+        now = self.asking.clock.monotonic()
+        self._due = math.inf
         for state, jobs in list(self._waiting.items()):
-            if self._is_stopped or not jobs:
+            if self.meter.closed or not jobs:
                 continue
-            ends = self.asking.set_aside_at(state)
-            if ends is not None and ends <= self.asking.clock.monotonic() + TICK:
-                self.asking.set_aside(state)
+            self._due = min(self._due, self.asking.patience(state))
             pause = state.limit.pause()
             named = pause.left - TICK if pause is not None and pause.is_named else 0.0
             for job in [one for one in jobs if state.stopped or one.trying.left < named]:
@@ -203,6 +193,7 @@ class CallRunner(Generic[T]):
                     why = Fault(Status.ERROR, RATE_LIMITED, text)
                 jobs.remove(job)
                 yield job.owner, job.call, job.failed(why)
+            self._due = min([self._due, *(job.due for job in jobs if job.due > now + TICK)])
 
     # Calls that begin
 
@@ -210,16 +201,13 @@ class CallRunner(Generic[T]):
         """Begin one call, or draw further calls; return False if that is not possible now."""
         asking = self.asking
         free = asking.concurrency - len(self._running)
-        if self._is_stopped or free < 1:
+        if self.meter.closed or free < 1:
             return False
-        if found := self._startable():
-            job, turn = found
-            self._at_host[job.state.place.host] += 1
-            task = self._running[job] = asyncio.create_task(self._attempt(job, turn))
-            task.add_done_callback(lambda _: self._news.put_nowait(job))
+        if self._start():
             return True
         most = FEW_WAITING if all(self._waiting.values()) else MOST_WAITING
-        drawn = await self.draw(free) if self._count() < most else None
+        is_full = self.meter.closed or self._count() >= most
+        drawn = None if is_full else await self.draw(free)
         if drawn is None:
             return False
         for owner, call in drawn:
@@ -235,9 +223,11 @@ class CallRunner(Generic[T]):
         await asyncio.sleep(0)  # a long row of cases must not hold up open calls
         return True
 
-    def _startable(self) -> tuple[_Job[T], CallTurn] | None:
-        """Take the first call that its limits admit; note when the others may be tried again."""
-        self._due = math.inf
+    def _start(self) -> bool:
+        """Begin the first call that its limits and the ceiling admit, if any.
+
+        If the ceiling alone holds calls back, and no open call can free any money, the run ends.
+        """
         now = self.asking.clock.monotonic()
         first = []
         for state, jobs in self._waiting.items():
@@ -246,66 +236,56 @@ class CallRunner(Generic[T]):
             is_held = len(jobs) - len(ready) >= self.asking.concurrency
             if ready and not is_held and self._at_host[state.place.host] < self.asking.per_host:
                 first.append(ready[0])
+        is_short = False
         for job in sorted(first, key=lambda one: one.number):
-            found = job.state.limit.enter(job.call.juror, job.tokens, self._changed)
+            if not self.meter.reserve(job.call):
+                is_short = True
+                continue
+            found = job.state.limit.enter(job.call.juror, job.tokens)
             if isinstance(found, CallTurn):
                 self._waiting[job.state].remove(job)
-                return job, found
+                self._send(job, found)
+                return True
+            self.meter.release(job.call)
             self._due = min(self._due, now + found)
-        return None
+        self.meter.closed = is_short and not self._running
+        return False
 
-    async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
-        state = job.state
-        meter = self.meter
-        call = job.call
+    def _send(self, job: _Job[T], turn: CallTurn) -> None:
+        self._at_host[job.state.place.host] += 1
+        task = self._running[job] = asyncio.create_task(self._attempt(job, turn))
+        task.add_done_callback(lambda _: self._news.put_nowait(job))
+
+    async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry:
         try:
-            if not await meter.begin(call):
-                return None
-            try:
-                found = await job.once(turn)
-            finally:
-                await meter.end(call)
+            found = await job.once(turn)
         finally:
-            state.limit.leave()
+            self.meter.release(job.call)
+            job.state.limit.leave()
         if not isinstance(found, Retry):
-            await meter.store.settled()
+            await self.meter.store.settled()
         return found
 
     # Waiting
 
     async def _next(self) -> _Job[T] | None:
         """Wait for the end of an attempt, and return its call, or ``None`` at another change."""
-
-        def ring(alarm: asyncio.Task[None]) -> None:
-            if not alarm.cancelled() and alarm is self._alarm:
-                self._alarm = None
-                self._alarm_at = math.inf
-                self._news.put_nowait(None)
-
         clock = self.asking.clock
         began = clock.monotonic()
         is_idle = not self._running
-        # A waiting call may be tried again, if there is a place, or is given up.
-        is_full = len(self._running) >= self.asking.concurrency
-        due = math.inf if is_full else self._due
-        for state, jobs in self._waiting.items():
-            if not is_full:
-                due = min([due, *(job.due for job in jobs if job.due > began + TICK)])
-            if jobs and (ends := self.asking.set_aside_at(state)) is not None:
-                due = min(due, ends)
-        if self.look is not None and due < math.inf:
-            due = min(due, began + 1.0)
-        if due < self._alarm_at - TICK:
-            if self._alarm is not None:
-                self._alarm.cancel()
-            self._alarm_at = due
-            self._alarm = asyncio.create_task(clock.sleep(max(0.0, due - began)))
-            self._alarm.add_done_callback(ring)
-        job = await self._news.get()
+        due = min(self._due, began + 1.0) if self.look is not None else self._due
+
+        async def ring() -> None:
+            await clock.sleep(max(0.0, due - began))
+            self._news.put_nowait(None)
+
+        alarm = asyncio.create_task(ring()) if self._due < math.inf else None
+        try:
+            job = await self._news.get()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
         self.idle += clock.monotonic() - began if is_idle else 0.0
         if job is None and self.look is not None:
             self.look()
         return job
-
-    def _changed(self) -> None:
-        self._loop.call_soon_threadsafe(self._news.put_nowait, None)

@@ -1,6 +1,5 @@
 """Many cases within a ceiling: what may be begun, and what a stop leaves."""
 
-import asyncio
 import dataclasses
 import json
 import tempfile
@@ -159,11 +158,11 @@ def test_a_request_costs_its_worst_case_unless_it_was_refused_or_never_arrived(
     assert booked(one, Exchange("k", 0, "n", "t", 1.0, status, "{}", {}, problem)) == share * most
 
 
-async def test_a_request_waits_for_money_only_while_something_is_open() -> None:
-    calls = [
-        call(dataclasses.replace(juror(URL), price=Price(1000, 1000)), f"c{n}") for n in range(4)
-    ]
-    most = worst(calls[0])
+def test_a_request_reserves_its_worst_case_until_its_cost_is_known() -> None:
+    first, second, third = (
+        call(dataclasses.replace(juror(URL), price=Price(1000, 1000)), f"c{n}") for n in range(3)
+    )
+    most = worst(first)
     assert most is not None
 
     def cost(share: float) -> Exchange:
@@ -171,23 +170,15 @@ async def test_a_request_waits_for_money_only_while_something_is_open() -> None:
         return Exchange("k", 0, "n", "t", 1.0, 200, json.dumps(body))
 
     meter = Meter(Unstored(), 1.7 * most)
-    assert await meter.begin(calls[0])
-    waiting = asyncio.create_task(meter.begin(calls[1]))
-    await asyncio.sleep(0)
-    assert not waiting.done()
+    assert meter.reserve(first)
+    assert not meter.reserve(second)
     # It cost a tenth of what was reserved: 0.1 + 1 fits in 1.7.
-    meter.keep(calls[0], cost(0.1))
-    await meter.end(calls[0])
-    assert await waiting
-    # 0.1 + 1 + 1 does not fit in 1.7, and once all of it is spent nothing open could free more.
-    last = asyncio.create_task(meter.begin(calls[2]))
-    await asyncio.sleep(0)
-    assert not last.done()
-    meter.keep(calls[1], cost(1))
-    await meter.end(calls[1])
-    assert not await last
-    assert meter.closed
-    assert not await meter.begin(calls[3])
+    meter.keep(first, cost(0.1))
+    assert meter.reserve(second)
+    # 0.1 + 1 + 1 does not fit in 1.7, and neither does it once the second has cost all of it.
+    assert not meter.reserve(third)
+    meter.keep(second, cost(1))
+    assert not meter.reserve(third)
 
 
 NEAR = juror("http://127.0.0.1:9/v1")

@@ -1,10 +1,10 @@
 """Calls to a host that admits so many a minute: none is lost, and little time is."""
 
 import dataclasses
-import math
 import random
 from collections.abc import Callable
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
+from time import sleep
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.domain.panel.asking import Allowance, ModelPause
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
+from reviewdesk.live.limits import HELD, MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
 from reviewdesk.live.retry import asked_wait, budget_wait
@@ -122,7 +122,7 @@ def test_tpm_counts_what_was_used_once_that_is_known(room: Room) -> None:
 
 
 def entered(limit: ModelLimit, one: Juror, tokens: int = 0) -> CallTurn:
-    found = limit.enter(one, tokens, lambda: None)
+    found = limit.enter(one, tokens)
     assert isinstance(found, CallTurn)
     return found
 
@@ -131,7 +131,7 @@ def test_a_request_larger_than_its_rate_goes_alone() -> None:
     limit = ModelLimits(clock()).of("h", None, "m")
     one = dataclasses.replace(juror(URL), tpm=10)
     entered(limit, one, 50)
-    assert limit.enter(one, 50, lambda: None) == MINUTE
+    assert limit.enter(one, 50) == MINUTE
 
 
 def limited(headers: dict[str, str], body: str = "", status: int = 429) -> Exchange:
@@ -204,7 +204,7 @@ def test_a_spent_budget_pauses_the_model_in_all_sessions_and_nothing_else() -> N
     assert limits.of("ONE.example", "k", "m") is first
     assert first.note(entered(first, one), spent, Envelope()) == 30
     assert first.pause() == ModelPause("m", "spent budget", 30, True)
-    assert first.enter(one, 0, lambda: None) == 30
+    assert first.enter(one, 0) == 30
     for named in (
         ("one.example", "another key", "m"),
         ("one.example", "k", "n"),
@@ -222,7 +222,7 @@ def test_concurrency_halves_once_for_each_pause_and_grows_again() -> None:
 
     def most_open() -> int:
         opened = 0
-        while isinstance(limit.enter(one, 0, lambda: None), CallTurn):
+        while isinstance(limit.enter(one, 0), CallTurn):
             opened += 1
             assert opened < 30
         for _ in range(opened):
@@ -235,7 +235,7 @@ def test_concurrency_halves_once_for_each_pause_and_grows_again() -> None:
         assert limit.note(turn, limited({"retry-after": "5"}), REFUSAL) == 0
         limit.leave()
     limit.leave()
-    assert limit.enter(one, 0, lambda: None) == 5
+    assert limit.enter(one, 0) == 5
     time.slept.append(5)
     assert most_open() == 8
     turns = [entered(limit, one) for _ in range(8)]
@@ -253,21 +253,6 @@ def test_concurrency_halves_once_for_each_pause_and_grows_again() -> None:
     assert most_open() == 9
 
 
-def test_whoever_is_held_back_is_told_once_when_a_call_ends() -> None:
-    time, told = FakeClock(), list[str]()
-    limit, one = ModelLimits(time).of("h", None, "m"), juror(URL)
-    limit.note(entered(limit, one), limited({}), REFUSAL)  # leaves room for one
-    time.slept.append(10)
-    assert limit.enter(one, 0, lambda: told.append("first")) == math.inf
-    assert limit.enter(one, 0, lambda: told.append("second")) == math.inf
-    assert told == []
-    limit.leave()
-    assert sorted(told) == ["first", "second"]
-    entered(limit, one)
-    limit.leave()
-    assert len(told) == 2
-
-
 def test_calls_of_several_threads_wait_for_one_another() -> None:
     time = FakeClock()
     limit, one = ModelLimits(time).of("h", None, "m"), juror(URL)
@@ -279,11 +264,10 @@ def test_calls_of_several_threads_wait_for_one_another() -> None:
 
     def turns() -> None:
         nonlocal count, most, made
-        changed = Event()
         for _ in range(50):
-            while not isinstance(limit.enter(one, 0, changed.set), CallTurn):
-                assert changed.wait(20)
-                changed.clear()
+            while (found := limit.enter(one, 0)) == HELD:
+                sleep(0)
+            assert isinstance(found, CallTurn)
             with lock:
                 count += 1
                 most = max(most, count)

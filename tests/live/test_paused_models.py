@@ -29,7 +29,7 @@ from reviewdesk.domain.panel.asking import (
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.errors import Cancelled
 from reviewdesk.live.asking import Asking, CaseCalls, Unstored
-from reviewdesk.live.limits import MINUTE, Meter, ModelLimits, RunLimits, World
+from reviewdesk.live.limits import HELD, MINUTE, Meter, ModelLimits, RunLimits, World
 from reviewdesk.live.records import Call, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
@@ -237,7 +237,7 @@ def test_while_two_models_refuse_and_none_answers_a_third_sends_one_call_at_a_ti
         third.leave()
     second.note(turns[1], exchange({}), REFUSAL)
     turn = entered(third, one)
-    assert third.enter(one, 0, lambda: None) == math.inf
+    assert third.enter(one, 0) == HELD
     third.note(turn, exchange({}, status=200), Envelope())
     entered(third, one)
 
