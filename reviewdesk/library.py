@@ -23,8 +23,8 @@ from msgspec import to_builtins
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk, existing
 from reviewdesk.desk.export.report import diagram_of
-from reviewdesk.desk.figures.calibration import headline_page, segments
-from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, run_rows
+from reviewdesk.desk.figures.calibration import bias_probes, calibration_page, segments
+from reviewdesk.desk.figures.jurors import jurors_page, run_rows
 from reviewdesk.desk.figures.whatif import variants_of, what_if, what_if_item
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.options import OpenOptions, load_options, size_of
@@ -476,7 +476,7 @@ class DeskRun(LibraryResult):
     ) -> CalibrationRecord:
         """Return how far the judge can be trusted, as ``calibrate`` does."""
         with self._use() as (desk, run):
-            page = headline_page(desk, run, confidence)
+            page = calibration_page(desk, run, confidence, jurors=False)
             split = () if by is None else segments(desk, run, by)
         found = figures.run_figures(page)
         parts = [partial(calibration_views.calibration, page)]

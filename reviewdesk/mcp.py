@@ -130,13 +130,13 @@ class DeskTools:
         offset: Offset = 0,
     ) -> dict[str, Any]:
         """Give the calibration of a run's judge by people's labels, and their sampling design."""
-        from reviewdesk.desk.figures.calibration import headline_page
+        from reviewdesk.desk.figures.calibration import calibration_page
         from reviewdesk.desk.figures.jurors import jurors_page
         from reviewdesk.views.json import figures
 
         with self._desk() as desk:
             found = desk.run(run)
-            made = figures.run_figures(headline_page(desk, found))
+            made = figures.run_figures(calibration_page(desk, found, jurors=False))
             if jurors:
                 made |= figures.jurors(jurors_page(desk, found))
         return _page(made, at, offset)

@@ -90,20 +90,20 @@ def _of_run(
     simulate: int | None, full: bool, jurors: bool,
 ) -> None:  # fmt: skip
     from reviewdesk.desk.figures.calibration import (
+        bias_probes,
+        calibration_page,
         composite_table,
-        headline_page,
         segments,
         simulation,
     )
-    from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, with_parts
+    from reviewdesk.desk.figures.jurors import jurors_page
     from reviewdesk.desk.gates.suite import suite_weights
     from reviewdesk.views.json import figures
     from reviewdesk.views.json.review import shape
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        page = headline_page(desk, run, confidence, jurors=full)
-        page = with_parts(desk, run, page) if full else page
+        page = calibration_page(desk, run, confidence, jurors=full, full=full)
         seated = jurors_page(desk, run, worth=True) if jurors else None
         probes = bias_probes(desk, run) if jurors else ()
         split = segments(desk, run, by) if by else ()

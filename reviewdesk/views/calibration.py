@@ -70,10 +70,10 @@ class _Figures(Struct, frozen=True):
     """The figures of one set of labels, with the intervals of its rates."""
 
     line: Metrics
-    fit: Fit | None
+    fit: Fit
     basis: str
     """A description of the labels, and of the items that they represent."""
-    ends: Fit | PanelIntervals | None
+    ends: Fit | PanelIntervals
     """The record of their intervals, by the names of the figures."""
     should_pass: Estimate | None = None
     """The share that should pass; ``None`` hides the pass rates."""
@@ -142,7 +142,7 @@ def headline(page: CalibrationPage) -> Section:
             interval = ""
         rows.append([(Text(name, Tone.STRONG), Text(f" {meaning}", Tone.MUTED)), value, interval])
     ends = ["95%"]
-    if page.calibration.population is not None and page.such is not None:
+    if page.calibration.population is not None:
         ends = [f"95%, {target.value}" for target in Target]
         for cells, row in zip(rows, _all_rows(_run_figures(page, Target.ITEMS)), strict=True):
             # The share that should pass is estimated only for this run, and ECE has no interval.
@@ -163,7 +163,7 @@ def _run_figures(page: CalibrationPage, target: Target) -> _Figures:
     if found.population is not None and target is Target.ITEMS:
         basis += f"; the intervals are for {target.value}"
     drawn = page.intervals if target is Target.RUN else page.such
-    ends = page.fit if found.population is None or drawn is None else drawn
+    ends = page.fit if found.population is None else drawn
     return _Figures(line, page.fit, basis, ends, page.honest)
 
 
@@ -200,7 +200,7 @@ def _all_rows(found: _Figures) -> list[Row]:
                 name, _figure(found, figure).complement, f"share of what should {deserved}"
             )
         rows.append(errors)
-    null = found.fit.null if found.fit else None
+    null = found.fit.null
     chance = "" if null is None else f"chance {number(null.expected)}"
     sure = "confidence less accuracy"
     if line.gap is not None:
@@ -240,7 +240,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
     measured = found.line.n > 0
     gates = page.alone.gates
     if not blind:
-        gates = (*page.gates, specificity_check(page.such.specificity if page.such else None))
+        gates = (*page.gates, specificity_check(page.such.specificity))
     split = page.alone.split if blind else page.split
     tags = tuple(
         (outside(one.tag, 80), " ", Text(str(one.count), Tone.STRONG)) for one in page.tags
@@ -308,9 +308,9 @@ def _beside(
     ]
 
 
-def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
+def confidence(fit: Fit, line: Metrics) -> list[Section]:
     """Return ECE with its value by chance, Spiegelhalter's test, AUROC and log-loss."""
-    if fit is None or not fit.n:
+    if not fit.n:
         return []
     test = fit.spiegelhalter
     ztest = f"- {test.reason or 'undefined'}"
@@ -406,7 +406,7 @@ def _which_items(page: CalibrationPage) -> Section:
             text += " (95%, one side)"
     blocks.append(Paragraph(text))
     such = page.such
-    if such is not None and such.tests < such.counted:
+    if such.tests < such.counted:
         text = f"{plural(such.counted, 'label')} on {plural(such.tests, 'test')}"
         text += ": for new items, labels of one test count as related"
         blocks.append(Paragraph(text, Tone.MUTED))
@@ -493,7 +493,7 @@ def _gates(checks: Sequence[LimitCheck], found: _Figures) -> Section:
     for check in checks:
         margin = "" if check.margin is None else f"margin {check.margin:+.3f}"
         note = check.note
-        if check.target == "ece" and found.fit and (null := found.fit.null):
+        if check.target == "ece" and (null := found.fit.null):
             note = f"calibrated: about {null.expected:.3f}, {words.chance(null.p)}"
         limit = f"{number(check.value)} {check.op} {number(check.limit)}  "
         lead = (
@@ -538,7 +538,7 @@ def reliability(page: CalibrationPage, *, blind: bool = False) -> Document:
     fit = page.alone.fit if blind else page.fit
     design = Design.AD_HOC if blind else page.calibration.design
     basis = words.basis(design, metrics.n)
-    if fit is None or not fit.bins:
+    if not fit.bins:
         text = "There are no pass or fail labels yet: there is nothing to draw."
         return Document((Section("", (Paragraph(text, Tone.STRONG),)),))
     return Document((diagram(fit, basis),), (bins(fit, basis),))

@@ -59,7 +59,6 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     found = page.calibration
     line = found.headline
     design = found.design
-    such = page.such
     if not found.labelled.n and found.no_verdict:
         text = "the panel decided none of the verdicts that have a pass or fail label"
         return _section(f"Not yet: {text}.")
@@ -77,12 +76,7 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         text = f"{plural(line.n, 'label counts', 'labels count')}, and at least {FEWEST} are needed"
         return _section(f"Not yet: {text}.")
     evidence = _Evidence(
-        line,
-        page.gates,
-        page.fit.null if page.fit else None,
-        such.brier if such else None,
-        such.specificity if such else None,
-        page.honest.low,
+        line, page.gates, page.fit.null, page.such.brier, page.such.specificity, page.honest.low
     )
     return _section(_answer(evidence))
 

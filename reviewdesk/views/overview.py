@@ -67,7 +67,7 @@ def overview(found: RunOverview) -> Document:
             Section("Conclusion", (*conclusion(page).blocks, *target(page))),
             *([headline(page)] if page.telling() else []),
             Section(_WRONG, tuple(_wrong(found))),
-            *([diagram(page.fit, basis)] if page.telling() and page.fit is not None else []),
+            *([diagram(page.fit, basis)] if page.telling() else []),
             Section("What to do next", tuple(_steps(found))),
         )
     )

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export.report import run_overview
-from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.calibration import bias_probes, calibration_page
 from reviewdesk.desk.figures.calibration import segments as segments_of
-from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, panel_comparison
+from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.labels_file import file_page, file_rows
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item

@@ -381,7 +381,6 @@ def test_one_kind_of_label_is_not_enough(tmp_path: Path) -> None:
 
 def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["right"] * 60)
-    assert page.such is not None
     wide = replace(page, such=replace(page.such, brier=Estimate(0.1, 0.0, 0.3)))
     assert told(wide).startswith(
         "May this judge decide alone? Not yet: Brier may be over its limit."
@@ -391,7 +390,6 @@ def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
 
 def test_what_chance_explains_is_no_fault(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["pass"] * 60)
-    assert page.fit is not None
     gates = [one for one in page.gates if one.target == "ece"]
     lucky = replace(
         page, gates=tuple(gates), fit=replace(page.fit, null=NullEce(0.2, True, 0.4, 0.3))
@@ -431,7 +429,7 @@ def test_each_figure_in_a_sentence_and_undefined_ones_say_why() -> None:
     assert "AUROC - not known: it needs both right and wrong verdicts" in drawn
     # A confidence of 1 is limited before its logarithm is taken.
     assert "1 limited at certainty" in drawn
-    assert confidence(None, LINE) == confidence(fit(Rows.of([], [])), LINE) == []
+    assert confidence(fit(Rows.of([], [])), LINE) == []
 
 
 def test_what_chance_would_show() -> None:

@@ -10,8 +10,8 @@ from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import calibration_page, skipped, with_question_and_people
-from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison, with_parts
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
@@ -20,7 +20,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, bin_drills, drill
+from reviewdesk.domain.stats.calibration_page import DrillDown, bin_drills, drill
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import Feedback
@@ -50,11 +50,7 @@ class CalibrationPageKind(Struct, frozen=True):
     intervals: bool = False
 
 
-def _page(desk: Desk, run: Run) -> CalibrationPage:
-    page = replace(calibration_page(desk, run), skipped=skipped(desk, run))
-    return with_parts(desk, run, with_question_and_people(desk, run, page))
-
-
+_page = partial(calibration_page, full=True)
 _LABELS = "reading the labels …"
 PAGES = (
     CalibrationPageKind(

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import calibration_page, with_question_and_people
+from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review import queue
@@ -100,7 +100,7 @@ def diagram(desk: Desk, run: Run, *, as_png: bool = False) -> str | bytes:
 
 
 def diagram_of(name: str, page: CalibrationPage) -> str:
-    if page.fit is None or not page.fit.bins:
+    if not page.fit.bins:
         raise UsageError(
             f"{name}: no verdict has a pass or fail label, so there is nothing to draw",
             "Label some: reviewdesk open.",
@@ -111,7 +111,7 @@ def diagram_of(name: str, page: CalibrationPage) -> str:
 def run_overview(desk: Desk, run: Run) -> RunOverview:
     # A reader of the page must not learn where the desk is on this machine.
     details = replace(run_details(desk, run), progress=desk.progress(run), desk="")
-    page = with_question_and_people(desk, run, calibration_page(desk, run))
+    page = calibration_page(desk, run)
     wrong: list[int] = []
     first: Sequence[int] = ()
     if page.calibration.labelled.n:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,8 +16,14 @@ from reviewdesk.desk.review.runs import panels
 from reviewdesk.desk.team.agreement import people_err
 from reviewdesk.desk.team.claims import labelled, told_marks
 from reviewdesk.domain.gates.expect import default_checks
-from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
-from reviewdesk.domain.labels.sampling import audit, chosen_source
+from reviewdesk.domain.jurors.facts import (
+    BiasProbe,
+    JurorCounts,
+    length_probe,
+    position_probe,
+    trim_named,
+)
+from reviewdesk.domain.labels.sampling import audit
 from reviewdesk.domain.labels.segments import (
     BY,
     UNNAMED,
@@ -29,13 +34,19 @@ from reviewdesk.domain.labels.segments import (
     segment_table,
 )
 from reviewdesk.domain.labels.team import sensitivity
-from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run
+from reviewdesk.domain.panel.samples import by_order
+from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, TruthCounts
-from reviewdesk.domain.stats.figures import SimulatedFigure, Target
-from reviewdesk.domain.verdict import stored_body
+from reviewdesk.domain.stats.calibration_page import (
+    CalibrationPage,
+    PeopleErr,
+    TruthCounts,
+    WorstSegment,
+)
+from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, SimulatedFigure, Target
+from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, queue
+from reviewdesk.store import figures, queue, runs
 from reviewdesk.store.connect import reading
 from reviewdesk.store.verdicts import by_key
 
@@ -96,24 +107,14 @@ def labelled_rows(desk: OpenFile, run: Run, source: str | None = None) -> Labell
     return make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key), source)
 
 
-class FitScope(Flag):
-    """The sets of rows that are measured in full; a blind session shows ``ALONE`` only."""
-
-    NONE = 0
-    HEADLINE = auto()
-    ALONE = auto()
-    BOTH = HEADLINE | ALONE
-
-
 def calibration_page(
-    desk: Desk,
-    run: Run,
-    source: str | None = None,
-    *,
-    jurors: bool = True,
-    fits: FitScope = FitScope.BOTH,
+    desk: Desk, run: Run, source: str | None = None, *, jurors: bool = True, full: bool = False
 ) -> CalibrationPage:
-    """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects intervals."""
+    """Compute a run's calibration page.
+
+    ``jurors`` reads ballots. ``full`` adds the worst segments, what correlates with the scores, and
+    where a blind session waits.
+    """
     from reviewdesk.domain.labels import summary
     from reviewdesk.domain.stats.calibration import bin_index
     from reviewdesk.domain.stats.reliability import fit
@@ -124,13 +125,11 @@ def calibration_page(
         given = figures.blind_by_item(desk.conn)
         counted = juror_counts(desk, run) if jurors else None
         tags = tuple(tag_counts(desk, run))
-        sums = {}
-        if FitScope.HEADLINE in fits:
-            chosen = chosen_source(totals, source)
-            stated = totals.scores_stated
-            sums = figures.confidence_sums(desk.conn, run.key, chosen, scores_stated=stated)
+        sums = confidence_sums(desk, run, made)
+        found = made.lines
+        parts = full and run.whole == run.verdicts and found.labelled.n > 0
+        worst = _worst_segments(desk, run, made) if parts else ()
     labels = made.labelled
-    found = made.lines
     reached = summary.strata(made)
     lacking = summary.described(made)
     cells = Counter(
@@ -138,50 +137,96 @@ def calibration_page(
         for verdict in labels
         if verdict.decided and verdict.decision is not None
     )
-    page = CalibrationPage(
+    fitted = fit(made.headline)
+    accuracy = made.share("accuracy", lacking)
+    return CalibrationPage(
         calibration=found,
         split=summary.split(made.verdicts, made.rows, given),
-        alone=summary.alone(labels, given, source, fits=FitScope.ALONE in fits),
-        gates=default_checks(found.headline),
+        alone=summary.alone(labels, given, source),
+        gates=default_checks(found.headline, fitted.null),
         strata=reached,
         audit=audit(reached, summary.audited(made)),
         counts=TruthCounts(
             run.whole, len(labels), dict(cells), run.whole - totals.passed - totals.failed
         ),
         honest=made.share("should_pass", lacking),
-        accuracy=made.share("accuracy", lacking),
-        bins=dict(Counter(bin_index(made.rows.confidence).tolist())),
-        jurors=counted,
-        tags=tags,
-        blockers=blockers(desk, run, found.gaps),
-    )
-    if FitScope.HEADLINE not in fits:
-        return page
-    fitted = fit(made.headline)
-    return replace(
-        page,
-        gates=default_checks(found.headline, fitted.null),
-        fit=fitted,
+        accuracy=accuracy,
         intervals=summary.panel_intervals(made, Target.RUN, sums),
         # For similar items, as gates see them: their report or file may lack some confidences.
         such=summary.panel_intervals(made, Target.ITEMS),
+        fit=fitted,
+        bins=dict(Counter(bin_index(made.rows.confidence).tolist())),
+        jurors=counted,
+        tags=tags,
+        answer=answer(desk, run),
+        people=_people(desk, run, accuracy),
+        worst=worst,
+        probes=bias_probes(desk, run) if parts else (),
+        blockers=blockers(desk, run, found.gaps),
+        skipped=skipped(desk, run) if full else (),
     )
 
 
-def headline_page(
-    desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = False
-) -> CalibrationPage:
-    page = calibration_page(desk, run, confidence, jurors=jurors, fits=FitScope.HEADLINE)
-    return with_question_and_people(desk, run, page)
+def confidence_sums(desk: Desk, run: Run, made: LabelledRows) -> dict[int, ConfidenceSums]:
+    stated = made.figures.scores_stated
+    return figures.confidence_sums(desk.conn, run.key, made.source, scores_stated=stated)
 
 
-def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
-    page = replace(page, answer=answer(desk, run))
+def _people(desk: Desk, run: Run, accuracy: Estimate) -> PeopleErr | None:
     error = people_err(desk, run)
     if error is None:
-        return page
-    band = None if error.chosen else sensitivity(page.accuracy, error)
-    return replace(page, people=PeopleErr(error, band))
+        return None
+    return PeopleErr(error, None if error.chosen else sensitivity(accuracy, error))
+
+
+def _worst_segments(desk: Desk, run: Run, made: LabelledRows) -> tuple[WorstSegment, ...]:
+    worst = []
+    for by in BY:
+        found = [
+            WorstSegment(by, one.segment, one.labels, one.accuracy)
+            for one in segment_table(made, figures.segment_frame(desk.conn, run.key, by), by)
+            if one.accuracy is not None
+        ]
+        worst += found[:1] if len(found) > 1 else []
+    return tuple(worst)
+
+
+def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
+    """Return what correlates with the panel's answers but should not, by labels and both orders."""
+    votes = []
+    seen: dict[int, tuple[int, bool]] = {}
+    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
+    with reading(desk.conn):
+        made = labelled_rows(desk, run)
+        told = figures.labelled_bodies(desk.conn, run.key)
+        lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}
+        for unit, (text, decision) in enumerate(figures.pair_bodies(desk.conn, run.key)):
+            body = stored_body(text)
+            threshold = read(body).policy.threshold
+            orders = [by_order(one, threshold) for one in body["jurors"]]
+            votes += [
+                (unit, said[False] is True, said[True] is True)
+                for said in orders
+                if len(said) == 2 and set(said.values()) <= {False, True}
+            ]
+            pair = body.get("output"), body.get("alternative")
+            if decision not in {Decision.PASS, Decision.FAIL} or not all(pair):
+                continue
+            question = body.get("rubric"), body.get("input")
+            first, passed = seen.get(hash((question, *reversed(pair))), (unit, None))
+            if passed is not None:
+                votes.append((first, passed, decision is Decision.FAIL))
+            seen[hash((question, *pair))] = unit, decision is Decision.PASS
+    drawn = made.weighing.design.stands
+    rows: dict[Truth, list[tuple[object, float, float, int]]] = {Truth.PASS: [], Truth.FAIL: []}
+    for row, weight in zip(made.labelled, made.weighing.weights.tolist(), strict=True):
+        score = row.stated_score if made.figures.scores_stated else row.score
+        if row.decided and score is not None and lengths[row.key] and (weight or not drawn):
+            own = weight if drawn else 1.0
+            rows[row.truth].append((row.item, own, score, lengths[row.key]))
+    position = position_probe(votes)
+    made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]
+    return (*made_of, *([] if position is None else [position]))
 
 
 def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
@@ -224,20 +269,17 @@ def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple
 
 
 def simulation(
-    desk: Desk, run: Run, runs: int, source: str | None = None
+    desk: Desk, run: Run, count: int, source: str | None = None
 ) -> tuple[SimulatedFigure, ...]:
     from reviewdesk.domain.labels.summary import simulate
 
     with reading(desk.conn):
         made = labelled_rows(desk, run, source)
-        totals = made.figures
         if run.whole != run.verdicts or not made.weighing.design.stands:
             raise UsageError(
                 f"{show_line(run.name, 80)}: its labels do not represent the whole run",
                 "Label at least one of every group, in order; reviewdesk queue lists them.",
             )
         every = figures.of_items(desk.conn, run.key)
-        sums = figures.confidence_sums(
-            desk.conn, run.key, chosen_source(totals, source), scores_stated=totals.scores_stated
-        )
-    return simulate(made, every, sums, runs)
+        sums = confidence_sums(desk, run, made)
+    return simulate(made, every, sums, count)

@@ -9,22 +9,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import labelled_ballots, labelled_rows, stated_trims
+from reviewdesk.desk.figures.calibration import labelled_ballots, stated_trims
 from reviewdesk.desk.review.runs import overview, panels, tallies
 from reviewdesk.desk.team.claims import labelled
-from reviewdesk.domain.jurors.facts import (
-    BiasProbe,
-    JurorCounts,
-    JurorFacts,
-    JurorsPage,
-    length_probe,
-    position_probe,
-    suggested_weights,
-)
+from reviewdesk.domain.jurors.facts import JurorCounts, JurorFacts, JurorsPage, suggested_weights
 from reviewdesk.domain.jurors.panels import CommonItems, PanelComparison, compare_panels
 from reviewdesk.domain.jurors.votes import Labels
-from reviewdesk.domain.labels.segments import BY, segment_table
-from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.run.volatility import (
     AgainstEarlier,
@@ -33,8 +23,6 @@ from reviewdesk.domain.run.volatility import (
     against_earlier,
     volatile,
 )
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, WorstSegment
-from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, runs, verdicts
 from reviewdesk.store.connect import reading
@@ -177,62 +165,6 @@ def run_rows(desk: Desk) -> list[dict[str, Any]]:
         | {"over_runs": shapes.over_runs(compared.get(line.run.key, AgainstEarlier()))}
         for line in overview(desk)
     ]
-
-
-def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
-    """Return what correlates with the panel's answers but should not, by labels and both orders."""
-    votes = []
-    seen: dict[int, tuple[int, bool]] = {}
-    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
-    with reading(desk.conn):
-        made = labelled_rows(desk, run)
-        told = figures.labelled_bodies(desk.conn, run.key)
-        lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}
-        for unit, (text, decision) in enumerate(figures.pair_bodies(desk.conn, run.key)):
-            body = stored_body(text)
-            threshold = read(body).policy.threshold
-            orders = [by_order(one, threshold) for one in body["jurors"]]
-            votes += [
-                (unit, said[False] is True, said[True] is True)
-                for said in orders
-                if len(said) == 2 and set(said.values()) <= {False, True}
-            ]
-            pair = body.get("output"), body.get("alternative")
-            if decision not in {Decision.PASS, Decision.FAIL} or not all(pair):
-                continue
-            question = body.get("rubric"), body.get("input")
-            first, passed = seen.get(hash((question, *reversed(pair))), (unit, None))
-            if passed is not None:
-                votes.append((first, passed, decision is Decision.FAIL))
-            seen[hash((question, *pair))] = unit, decision is Decision.PASS
-    drawn = made.weighing.design.stands
-    rows: dict[Truth, list[tuple[object, float, float, int]]] = {Truth.PASS: [], Truth.FAIL: []}
-    for row, weight in zip(made.labelled, made.weighing.weights.tolist(), strict=True):
-        score = row.stated_score if made.figures.scores_stated else row.score
-        if row.decided and score is not None and lengths[row.key] and (weight or not drawn):
-            own = weight if drawn else 1.0
-            rows[row.truth].append((row.item, own, score, lengths[row.key]))
-    position = position_probe(votes)
-    made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]
-    return (*made_of, *([] if position is None else [position]))
-
-
-def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
-    """Return a page with the worst segment by each property and what correlates with the scores."""
-    if run.whole != run.verdicts or not page.calibration.labelled.n:
-        return page
-    worst = []
-    with reading(desk.conn):
-        made = labelled_rows(desk, run)
-        for by in BY:
-            frame = figures.segment_frame(desk.conn, run.key, by)
-            found = [
-                WorstSegment(by, one.segment, one.labels, one.accuracy)
-                for one in segment_table(made, frame, by)
-                if one.accuracy is not None
-            ]
-            worst += found[:1] if len(found) > 1 else []
-    return replace(page, worst=tuple(worst), probes=bias_probes(desk, run))
 
 
 def _run_time(run: Run) -> tuple[str, int]:

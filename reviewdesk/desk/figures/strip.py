@@ -57,7 +57,7 @@ class LiveStrip:
     def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
         """Return a run's figures; from ``done`` alone if that begins where the last call ended."""
         # Imported here because it loads numpy, which takes a tenth of a second.
-        from reviewdesk.domain.labels import summary
+        from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
 
         with self._lock:
             of = str(desk.path), getattr(desk.conn, "identity", None), desk.reviewer, run.hash
@@ -75,8 +75,9 @@ class LiveStrip:
                     if run.by_verdict:
                         # The weight of a content depends on every stratum with one of its verdicts.
                         rows = sorted(labelled(desk, run), key=lambda one: one.key)
-                        calibration = summary.make_rows(rows, totals).lines
-                        alone = summary.alone(rows, {}).metrics
+                        columns = LabelColumns.of_rows(rows)
+                        calibration = both_lines(totals, columns)
+                        alone = labelled_alone(columns)
                     else:
                         span = self._span = self._span or queue.span(desk.conn, run.key)
                         self._marks = told_marks(desk, span, desk.apart.now)

@@ -210,21 +210,19 @@ def alone(
     labelled: Sequence[LabelledRow],
     given: Mapping[bytes, bool | None],
     source: str | None = None,
-    *,
-    fits: bool = False,
 ) -> BlindFigures:
-    """Compute a blind session's figures, and the fit if asked, from the labelled verdicts alone."""
+    """Compute a blind session's figures from the labelled verdicts alone."""
     # In file order, because the order of the draw depends on the strata of all verdicts.
     held = sorted(labelled, key=lambda verdict: verdict.key)
     columns = label_columns.LabelColumns.of_rows(held)
     own, stated = columns.own_source
     rows, kept = columns.rows(source or own, scores_stated=stated)
     line = measure(rows, None)
-    fitted = fit(rows) if fits else None
+    fitted = fit(rows)
     return BlindFigures(
         metrics=line,
         split=split([held[place] for place in kept.tolist()], rows, given),
-        gates=default_checks(line, fitted.null if fitted else None),
+        gates=default_checks(line, fitted.null),
         confidence_source=source or own,
         warnings=tuple(label_columns.row_warnings(int(columns.decided.sum()) - len(kept), line)),
         fit=fitted,

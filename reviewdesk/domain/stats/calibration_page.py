@@ -61,7 +61,7 @@ class BlindFigures(Struct, frozen=True):
     gates: tuple[LimitCheck, ...]
     confidence_source: str
     warnings: tuple[str, ...]
-    fit: Fit | None = None
+    fit: Fit
 
 
 class TruthCounts(Struct, frozen=True):
@@ -77,9 +77,10 @@ class TruthCounts(Struct, frozen=True):
 class CalibrationPage(Struct, frozen=True):
     """Everything that a run's labels say about its judge.
 
-    ``jurors`` and ``fit`` are ``None`` if not requested; ``fit`` describes the headline's rows.
-    ``honest`` is the pass rate of the whole run and ``accuracy`` the judge's accuracy, both
-    estimated by the strata of the draw. ``tags`` counts the items with each tag.
+    ``fit`` describes the headline's rows. ``honest`` is the pass rate of the whole run and
+    ``accuracy`` the judge's accuracy, both estimated by the strata of the draw; ``intervals`` are
+    for this run and ``such`` for such items, through the draw. ``bins`` counts the labelled
+    verdicts in each bin of confidence, and ``tags`` the items with each tag.
     """
 
     calibration: records.Calibration
@@ -89,25 +90,23 @@ class CalibrationPage(Struct, frozen=True):
     strata: tuple[Stratum, ...]
     audit: AuditSample
     counts: TruthCounts
-    honest: Estimate = Estimate(None)
-    accuracy: Estimate = Estimate(None)
-    intervals: PanelIntervals | None = None
-    """Intervals for this run, through the draw; ``None`` if ``fit`` was not requested."""
-    such: PanelIntervals | None = None
-    """Intervals for such items, through the draw; ``None`` if ``fit`` was not requested."""
-    fit: Fit | None = None
-    bins: Mapping[int, int] = {}
-    """The unweighted number of labelled verdicts in each bin of confidence."""
-    jurors: tuple[JurorCounts, ...] | None = None
-    tags: tuple[records.TagCount, ...] = ()
-    answer: RunAnswer | None = None
-    people: PeopleErr | None = None
+    honest: Estimate
+    accuracy: Estimate
+    intervals: PanelIntervals
+    such: PanelIntervals
+    fit: Fit
+    bins: Mapping[int, int]
+    tags: tuple[records.TagCount, ...]
+    blockers: tuple[records.Blocker, ...]
+    answer: RunAnswer | None
+    people: PeopleErr | None
     """``None`` if one person gave every label."""
+    jurors: tuple[JurorCounts, ...] | None = None
+    """``None`` if not requested."""
     worst: tuple[WorstSegment, ...] = ()
     """One for each property with figures for two or more segments, if requested."""
     probes: tuple[BiasProbe, ...] = ()
     """Associations that the scores should not have, if requested."""
-    blockers: tuple[records.Blocker, ...] = ()
     skipped: tuple[records.Blocker, ...] = ()
     """The blockers that a blind session shows instead, if requested."""
 
@@ -207,7 +206,7 @@ def edges(index: int) -> tuple[float, float]:
 
 def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
     """Return a drill-down to the labelled verdicts of each bin; none in a blind session."""
-    if blind or page.fit is None:
+    if blind:
         return ()
     bins = {one.index: one for one in page.fit.bins}
     made = []

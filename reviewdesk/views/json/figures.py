@@ -55,19 +55,17 @@ def filed(page: FilePage) -> dict[str, Any]:
 
 def run_figures(page: CalibrationPage) -> dict[str, Any]:
     """Return the figures of a run, with its draw; intervals are of this run, and of such items."""
-    made = _calibration(page.calibration)
-    if page.fit is not None:
-        such = shape(page.calibration.headline, f"{' '.join(_THREE)} brier gap kappa")
-        if page.such is not None:
-            such |= _drawn(page.such) | shape(page.such, "labels=counted tests")
-        made |= _fit(page.fit) | _drawn(page.intervals)
-        made |= {"target": Target.RUN, "such_items": such}
+    such = shape(page.calibration.headline, f"{' '.join(_THREE)} brier gap kappa")
     people = {}
     if (found := page.people) is not None:
         band = found.band and shape(found.band, "corrected=estimate low high")
         people["people"] = shape(found, _PEOPLE) | {"accuracy_band": band}
     return {
-        **made,
+        **_calibration(page.calibration),
+        **_fit(page.fit),
+        **_drawn(page.intervals),
+        "target": Target.RUN,
+        "such_items": such | _drawn(page.such) | shape(page.such, "labels=counted tests"),
         "honest": _through(page.honest, "stratified"),
         "honest_accuracy": _through(page.accuracy, "stratified"),
         **shape(page, "gates warnings=calibration.warnings verdicts=counts.verdicts"),
@@ -106,9 +104,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _drawn(found: PanelIntervals | None) -> dict[str, Any]:
-    if found is None:
-        return {}
+def _drawn(found: PanelIntervals) -> dict[str, Any]:
     made = shape(found, _DRAWN)
     return made if found.counted else dict.fromkeys(made)
 

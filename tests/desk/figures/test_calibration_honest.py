@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page, skipped
+from reviewdesk.desk.figures.calibration import calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.figures.whatif import what_if
@@ -96,16 +96,10 @@ def test_the_fit_is_that_of_the_rows_behind_the_headline(tmp_path: Path) -> None
             figures.labelled(desk.conn, run.key), figures.run_figures(desk.conn, run.key)
         )
         assert page.fit == fit(made.rows.weighted(made.weights) if rest else made.rows)
-        assert page.fit is not None
         assert page.fit.n == page.calibration.headline.n
         assert page.fit.ece == page.calibration.headline.ece
         assert page.fit.null is not None
         assert f"{page.fit.null.expected:.3f}" in page.gates[0].note
-    bare = calibration_page(desk, run, fits=FitScope.NONE)
-    assert (bare.fit, bare.alone.fit) == (None, None)
-    assert bare.honest == page.honest
-    blind = calibration_page(desk, run, fits=FitScope.ALONE)
-    assert (blind.fit, blind.alone.fit) == (None, page.alone.fit)
 
 
 @pytest.mark.slow
@@ -113,7 +107,7 @@ def test_the_fit_is_that_of_the_rows_behind_the_headline(tmp_path: Path) -> None
 def test_every_juror_s_own_confusion_gives_the_human_rate(desk: Desk) -> None:
     run = load(desk, (DATA / f"{TRIVIA}.report.json").read_bytes(), f"{TRIVIA}.report.json")
     import_labels(desk, run, read_labels(Source.from_path(DATA / f"{TRIVIA}.truth.jsonl")))
-    page = calibration_page(desk, run, jurors=False, fits=FitScope.NONE)
+    page = calibration_page(desk, run, jurors=False)
     assert page.calibration.design is Design.CENSUS
     line = page.calibration.headline
     assert None not in (line.tp, line.fn, line.youden_j)
@@ -157,7 +151,7 @@ def run_of(desk: Desk, count: int = 30) -> Run:
 
 
 def page_of(desk: Desk, run: Run) -> tuple[Blocker, ...]:
-    return calibration_page(desk, run, jurors=False, fits=FitScope.NONE).blockers
+    return calibration_page(desk, run, jurors=False).blockers
 
 
 def test_the_item_and_the_number_of_labels_behind_it_are_named(desk: Desk) -> None:
@@ -238,11 +232,9 @@ def test_fifty_verdicts_on_one_content_are_one_label(desk: Desk) -> None:
     assert found.headline.tp == 8
     assert [(one.size, one.labelled, one.weight) for one in page.strata] == [(8, 8, 1.0)]
     # Eight labels without an error: n/(n + t²) of Wilson's interval, t = 2.3646 at 7 degrees.
-    assert page.such is not None
     assert page.such.accuracy.low == pytest.approx(8 / (8 + 2.3646**2), abs=1e-4)
     assert (page.such.counted, page.such.tests) == (8, 8)
     # The bin holds eight labels and not 400.
-    assert page.fit is not None
     assert [(one.n, one.ess) for one in page.fit.bins] == [(8, 8.0)]
     juror = jurors_page(desk, run).jurors[0]
     assert juror.drawn.such.accuracy.low == page.such.accuracy.low
@@ -308,7 +300,6 @@ def test_rates_are_ratios_over_contents(desk: Desk) -> None:
     right = sum(n for n, is_right in given if is_right)
     assert found.headline.accuracy == pytest.approx(right / sum(n for n, _ in given))
     page = calibration_page(desk, run)
-    assert page.intervals is not None
     assert page.intervals.accuracy.estimate == pytest.approx(found.headline.accuracy)
     mass = [n for n, _ in given]
     worth = sum(mass) ** 2 / sum(n * n for n in mass)

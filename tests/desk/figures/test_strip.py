@@ -286,7 +286,6 @@ def test_labels_that_weigh_nothing_are_counted_too(tmp_path: Path) -> None:
     for key in (keys[0], keys[1], keys[4]):
         desk.label(key, Truth.PASS)
     page = calibration_page(desk, run)
-    assert page.fit is not None
     [one], [drill] = page.fit.bins, bin_drills(page, blind=False)
     assert (one.n, drill.count, drill.title) == (2, 3, "right 1.00")
     assert len(desk.queue(run, drill.filter)) == 3

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.team.claims import labelled
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY, LabelColumns
@@ -355,8 +355,7 @@ def test_what_is_shown_of_this_run_and_of_such_items(desk: Desk) -> None:
     run, hard = labelled_run(desk)
     for key in hard:
         desk.label(key, Truth.UNSURE)
-    page = calibration_page(desk, run, jurors=False, fits=FitScope.HEADLINE)
-    assert page.such is not None
+    page = calibration_page(desk, run, jurors=False)
     assert page.such.accuracy.low == pytest.approx(ends(desk, run)["accuracy"].low)
 
 
