@@ -208,7 +208,7 @@ class Asking(Generic[Q]):
     _waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = field(default_factory=deque)
 
     @property
-    def cost(self) -> float | None:
+    def _cost(self) -> float | None:
         return None if self.plan.unpriced else self.meter.spent
 
     async def run(
@@ -216,21 +216,21 @@ class Asking(Generic[Q]):
         cases: Iterable[Q],
         done: Callable[[Q, CaseCalls], None],
         came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
-    ) -> LiveProgress:
+    ) -> None:
         """Run until every case is finished or waits at a vendor, or the ceiling is reached.
 
         ``done`` receives each case when it finishes, ``came`` each ballot whose reply is stored.
         Progress is told after each ballot, and each second while every call waits.
         """
         clock = self.world.clock
+        counts = self.counts
         session = CallSession(self.world, self._keep, self.limits, self.listener.noted)
         self._session = session
         batches = self.batches
-        vendors = None if batches is None else BatchTransport(batches, session, self._keep)
+        vendors = None if batches is None else BatchTransport(batches, session, self._keep, counts)
         self._vendors = vendors
         self._cases = iter(cases)
         self._done = done
-        counts = self.counts
         counts.cases = self.plan.cases or 0
         counts.planned = self.plan.calls
         started = clock.monotonic()
@@ -239,29 +239,25 @@ class Asking(Generic[Q]):
             counts.idle = runner.idle
             counts.pauses = runner.pauses()
             counts.seconds = clock.monotonic() - started
-            self.listener.told(replace(counts, spent_usd=self.cost))
+            self.listener.told(replace(counts, spent_usd=self._cost))
 
         runner = CallRunner(session, self._next, self.meter, look)
         try:
             async with aclosing(runner.ballots()) as ballots:
                 async for (question, calls), call, ballot in ballots:
-                    counts.calls += 1
-                    counts.unasked += "latency_ms" not in ballot
-                    counts.failed += Status(ballot["status"]).failed
+                    is_sent = "latency_ms" in ballot
+                    counts.calls += is_sent
+                    counts.unasked += not is_sent
                     came(question, call, ballot)
                     if calls.take(call, ballot):
                         await self._advance(question, calls)
                     look()
-            if vendors is not None:
-                counts.waiting = vendors.waiting
-                counts.fetched = vendors.fetched
-                counts.unsent = vendors.unsent
-                if next(self._cases, None) is None:
-                    await vendors.end()
+            if vendors is not None and next(self._cases, None) is None:
+                await vendors.end()
         finally:
+            counts.spent_usd = self._cost
             if self.world.closes:
                 await session.transport.close()
-        return counts
 
     def _keep(self, call: Call, exchange: Exchange) -> None:
         self.meter.keep(call, exchange)
@@ -308,8 +304,8 @@ class Asking(Generic[Q]):
             if is_open:
                 return
         self.counts.spared += len(found.rest())
-        self.counts.done += 1
         self._done(question, found)
+        self.counts.done += 1
 
 
 def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> ConsentPlan:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live import records
@@ -174,10 +175,7 @@ class BatchTransport:
     store: BatchStore
     asking: CallSession
     keep: records.Keep
-    waiting: int = 0
-    """The calls that wait at a vendor, including those just submitted."""
-    fetched: int = 0
-    unsent: int = 0
+    counts: LiveProgress
     _known: tuple[VendorBatch, ...] = ()
     _held: dict[str, VendorBatch] = field(default_factory=dict)
     """The batch that each call waited in when the run began, by the call's key."""
@@ -213,7 +211,7 @@ class BatchTransport:
                 await self._submit(seat)
             return None
         if not job.has_ended:
-            self.waiting += 1
+            self.counts.waiting += 1
             return None
         nonce = batch.nonces[call.key]
         if stored is not None and stored.nonce == nonce:
@@ -237,7 +235,7 @@ class BatchTransport:
             problem=hidden.text(answer.problem) if answer.problem else None,
         )
         self.keep(call, exchange)
-        self.fetched += 1
+        self.counts.fetched += 1
         return exchange
 
     async def submit(self) -> None:
@@ -316,18 +314,18 @@ class BatchTransport:
             job = await BatchClient(juror, self.asking).begin(batch.name, named)
         except TransportError as problem:
             if problem.kind == UNSURE:
-                self.waiting += count
+                self.counts.waiting += count
                 text = "may have it, and --resume looks for it"
             else:
                 self.store.keep_batch(batch, is_over=True)
-                self.unsent += count
+                self.counts.unsent += count
                 text = "did not take it"
             self.asking.noted(
                 f"a batch of {count} calls of {juror.name}: the vendor {text}: {problem.message}"
             )
             return
         self._put(batch, job)
-        self.waiting += count
+        self.counts.waiting += count
 
     def _put(self, batch: VendorBatch, job: VendorJob) -> None:
         self.store.keep_batch(replace(batch, id=self.asking.redactor.text(job.id)))

@@ -95,7 +95,7 @@ def test_the_ceiling_says_how_far_the_run_came_and_how_to_go_on(room: Room) -> N
     found = judge_cases(room.order(max_cost=40, resume=True), YES, world(Jurors()))
     assert (found.calls, found.reused) == (20 - done, done)
     # Twenty calls of 0.11.
-    assert found.cost_usd == pytest.approx(2.2)
+    assert found.spent_usd == pytest.approx(2.2)
 
 
 def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Room) -> None:
@@ -108,7 +108,7 @@ def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Roo
     assert 19 * 0.11 + worst < 1.99 * worst
     jurors = Jurors()
     found = judge_cases(room.order(max_cost=1.99 * worst, concurrency=8), YES, world(jurors))
-    assert (found.calls, found.verdicts) == (20, 4)
+    assert (found.calls, found.done) == (20, 4)
     assert jurors.most == 1
 
 
@@ -133,8 +133,8 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     asking = Asking[PendingCase](
         Meter(Unstored()), limits, world(Jurors()), Listener(), ConsentPlan()
     )
-    counts = await asking.run(cases(), done)
-    assert (len(finished), drawn, counts.calls) == (40, 40, 200)
+    await asking.run(cases(), done)
+    assert (len(finished), drawn, asking.counts.calls) == (40, 40, 200)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_consent_to_batches_says_what_they_take_what_waits_and_who_is_asked_live
 def test_turnout_gives_the_first_message_of_each_fault() -> None:
     why = Counter({"no_object": 2})
     seats = {"a": Turnout("a", 4), "b": Turnout("b", 1, 1, why)}
-    found = Turnouts(seats, {"no_object": "no\nobject"}, 5, 1, why)
+    found = Turnouts(seats, {"no_object": "no\nobject"})
     assert section_text(Section("", turnout(found))).splitlines() == [
         "juror a: 4 answered",
         "juror b: 1 answered, 1 abstained, 2 failed (2 no object)",

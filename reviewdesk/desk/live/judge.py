@@ -217,7 +217,7 @@ class BatchRun:
     def begun(self) -> Iterator[None]:
         """Check the order, count the calls, get consent unless there are none, and commit."""
         order = self.order
-        self.summary = BatchSummary(order.report)
+        self.summary = BatchSummary(report=order.report)
         _panel_hosts(self.panel, self.world.environment).check_ceiling(order.max_cost)
         if order.cache and order.in_batches:
             raise UsageError("--cache does not work with --batch", "Leave one of them out.")
@@ -289,10 +289,8 @@ class BatchRun:
         order = self.order
         journal = self._journal
         times = self._commit()
+        counts = self.summary
         count = self._plan.cases or 0
-        if not order.report:
-            calls = count * sum(juror.samples for juror in self.panel.jurors)
-            self._plan = replace(self._plan, calls=calls)
         at_vendors = "; what the vendors took is noted" if self._in_batches else ""
         stored = "what came back before is stored"
         self.came = stored if order.resume else f"0 of {count} cases are complete{at_vendors}"
@@ -314,10 +312,10 @@ class BatchRun:
         listener = replace(self.listener, told=told)
         batches = journal if self._in_batches else None
         asking = Asking[PendingCase](
-            meter, order, self.world, listener, self._plan, batches, self._cache
+            meter, order, self.world, listener, self._plan, batches, self._cache, counts
         )
         try:
-            counts = await asking.run(self._pending(), done)
+            await asking.run(self._pending(), done)
             if meter.closed:
                 raise meter.stopped(
                     f", and {counts.done} of {count} cases are complete",
@@ -333,11 +331,11 @@ class BatchRun:
                 if writer is not None:
                     writer.close()
                 if journal is not None:
-                    made = self.summary.verdicts
-                    left = count - made
-                    journal.append("rerun_ended", {"left": left, "done": made, "stopped": left > 0})
-        self.summary.cost_usd = asking.cost
-        return self._summed_up(counts)
+                    left = count - counts.done
+                    facts = {"left": left, "done": counts.done, "stopped": left > 0}
+                    journal.append("rerun_ended", facts)
+        counts.problem = self._problem()
+        return counts
 
     def _commit(self) -> CommitTimes:
         panel = self.panel
@@ -378,32 +376,26 @@ class BatchRun:
             self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
             figures.stopped_early += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
             figures.turnouts.add(ballots, self.panel.rule.threshold)
-        figures.verdicts += 1
         name = _COUNTS.get(body.get("decision") or "", "no_decision")
         setattr(figures, name, getattr(figures, name) + 1)
         return body
 
-    def _summed_up(self, counts: LiveProgress) -> BatchSummary:
-        figures = self.summary
-        figures.cases = counts.done
-        for name in ("calls", "spared", "reused", "seconds", "rate"):
-            setattr(figures, name, getattr(counts, name))
-        figures.calls -= counts.unasked
-        turnouts = figures.turnouts
+    def _problem(self) -> str | None:
+        turnouts = self.summary.turnouts
         lost = turnouts.failed
         ballots = turnouts.ballots
         allowed = self.order.max_failed
         if self._unverified:
             hashes = f"the panel hash of {self._unverified} verdicts"
-            figures.problem = f"{hashes} is not the one that was committed"
-        elif allowed.is_passed(lost, ballots) and lost == ballots:
-            figures.problem = f"no juror answered any case: {turnouts.main_loss}"
-        elif allowed.is_passed(lost, ballots):
-            figures.problem = (
-                f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "
-                f"{allowed.text}; --resume asks for them again"
-            )
-        return figures
+            return f"{hashes} is not the one that was committed"
+        if not allowed.is_passed(lost, ballots):
+            return None
+        if lost == ballots:
+            return f"no juror answered any case: {turnouts.main_loss}"
+        return (
+            f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "
+            f"{allowed.text}; --resume asks for them again"
+        )
 
 
 def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPlan:

@@ -320,7 +320,6 @@ async def carry_out(
             is_alone = summary.verdicts == 1 and not meter.closed
             if is_alone and not summary.done:
                 store(ready.prepared(desk, ready.keys[0]), ballots)
-            summary.spent_usd = asking.cost
             done = len(summary.done)
             summary.left = left = 0 if is_alone else summary.verdicts - done
             facts = {"left": left, "done": done, "flips": dict(summary.flips), "stopped": left > 0}

@@ -103,28 +103,36 @@ class Turnouts(Struct):
 
     by_juror: dict[str, Turnout] = {}
     messages: dict[str, str] = {}
-    answered: int = 0
-    abstained: int = 0
-    why: Counter[str] = field(default_factory=Counter)
 
     def add(self, ballots: Iterable[CanonicalBallot], threshold: float | None = None) -> None:
         for ballot in ballots:
             one = self.by_juror.setdefault(ballot["id"], Turnout(ballot["id"]))
             status = Status(ballot["status"])
-            for counts in (one, self):
-                counts.answered += status is Status.OK
-                counts.abstained += status is Status.ABSTAINED
+            one.answered += status is Status.OK
+            one.abstained += status is Status.ABSTAINED
             one.not_asked += status is Status.NOT_ASKED
             differing, pairs = flips(ballot, threshold)
             one.flips = one.flips[0] + differing, one.flips[1] + pairs
             if status.failed:
                 kind = kind_of_loss(ballot)
                 one.why[kind] += 1
-                self.why[kind] += 1
                 message = (ballot.get("error") or {}).get("message", "")
                 self.messages.setdefault(kind, message)
                 if kind in (STOPPED, RATE_LIMITED):
                     one.stopped = message
+
+    @property
+    def why(self) -> Counter[str]:
+        """How many ballots each kind of loss took."""
+        return sum((one.why for one in self.by_juror.values()), Counter())
+
+    @property
+    def answered(self) -> int:
+        return sum(one.answered for one in self.by_juror.values())
+
+    @property
+    def abstained(self) -> int:
+        return sum(one.abstained for one in self.by_juror.values())
 
     @property
     def failed(self) -> int:
@@ -167,18 +175,18 @@ class ModelPause(Struct, frozen=True):
 
 
 class LiveProgress(Struct):
-    """The progress of a live run: ``reused`` answers were on disk, ``failed`` calls gave none."""
+    """The progress of a live run."""
 
     done: int = 0
     cases: int = 0
     calls: int = 0
+    """The calls that were sent; ``unasked`` were not, because their juror was stopped."""
     planned: int = 0
     spent_usd: float | None = None
     """The cost so far; ``None`` if a juror has no price."""
     reused: int = 0
-    failed: int = 0
+    """The answers that were on disk."""
     unasked: int = 0
-    """Those of ``calls`` that were not sent, because their juror was stopped."""
     spared: int = 0
     """The calls that were not needed, because the panel decided without them."""
     waiting: int = 0
@@ -194,7 +202,7 @@ class LiveProgress(Struct):
 
     @property
     def rate(self) -> float:
-        return (self.calls - self.unasked) / self.seconds if self.seconds > 0 else 0.0
+        return self.calls / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def left(self) -> float | None:
@@ -203,7 +211,7 @@ class LiveProgress(Struct):
         Those of the remaining calls at the rate so far, without the time in which all calls waited,
         and at least those of each pause and of the calls after it.
         """
-        rest = max(0, self.planned - self.calls - self.spared)
+        rest = max(0, self.planned - self.calls - self.unasked - self.spared)
         working = self.seconds - self.idle
         each = working / self.calls if self.calls and working > 0 else 0.0
         times = [rest * each] if each else []
@@ -224,12 +232,10 @@ class Listener(Struct, frozen=True):
     ended: Callable[[Any], object] = lambda _: None
 
 
-class BatchSummary(Struct):
-    """The figures of a run; ``problem`` is the reason if it counts as failed."""
+class BatchSummary(LiveProgress):
+    """The progress and the figures of a run; ``problem`` is the reason if it counts as failed."""
 
-    report: str
-    cases: int = 0
-    verdicts: int = 0
+    report: str = ""
     passed: int = 0
     failed: int = 0
     inconclusive: int = 0
@@ -237,15 +243,8 @@ class BatchSummary(Struct):
     """The verdicts in which jurors abstained and none voted."""
     errors: int = 0
     failed_checks: int = 0
-    calls: int = 0
-    spared: int = 0
-    """The calls that were not made because the panel had decided without them."""
     stopped_early: int = 0
     """The verdicts whose panel stopped before it had asked every juror."""
-    reused: int = 0
-    cost_usd: float | None = None
-    seconds: float = 0.0
-    rate: float = 0.0
     problem: str | None = None
     turnouts: Turnouts = field(default_factory=Turnouts)
 

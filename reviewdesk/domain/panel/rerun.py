@@ -214,7 +214,6 @@ class RerunSummary(Struct):
     verdicts: int
     done: dict[int, RerunDecision] = {}
     turnouts: Turnouts = field(default_factory=Turnouts)
-    spent_usd: float | None = None
     left: int = 0
 
     @property

@@ -361,8 +361,9 @@ _SEAT = (
 _BREAKDOWN = "jurors tolerates breaks_at"
 _COUNTS = ("text", "false_passes", "false_fails")
 _FIGURES = (
-    "report cases verdicts passed failed inconclusive no_decision errors failed_checks calls "
-    "reused abstained_ballots=turnouts.abstained failed_ballots=turnouts.failed cost_usd"
+    "report cases=done verdicts=done passed failed inconclusive no_decision errors failed_checks "
+    "calls reused abstained_ballots=turnouts.abstained failed_ballots=turnouts.failed "
+    "cost_usd=spent_usd"
 )
 
 

@@ -52,7 +52,7 @@ def test_a_run_of_an_earlier_version_goes_on_and_pays_for_nothing_twice(room: Ro
     found = judge_cases(room.order(resume=True), listener, world(jurors))
     assert (found.reused, found.calls, jurors.asked.total()) == (11, 4, 4)
     # Fifteen calls of 110 tokens at a tenth of a cent.
-    assert found.cost_usd == pytest.approx(15 * 0.11)
+    assert found.spent_usd == pytest.approx(15 * 0.11)
     assert "the last line was cut short" in notes[0]
     judge_cases(room.order(resume=True), YES, world(silent()))
 

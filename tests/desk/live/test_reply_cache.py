@@ -32,7 +32,7 @@ def test_another_report_asks_for_nothing_that_is_in_the_cache(room: Room) -> Non
     again, consent = Jurors(), Consent()
     found = judge_cases(cached(room, "second.jsonl"), Listener(consent), world(again))
     assert (sum(again.asked.values()), found.calls, found.reused) == (0, 0, 10)
-    assert found.cost_usd == 0
+    assert found.spent_usd == 0
     assert consent.plans == []
     room.put(["c1", "c2", "c3"], juror=PRICE)
     judge_cases(cached(room, "third.jsonl"), Listener(consent), world(again))

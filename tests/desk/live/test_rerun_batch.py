@@ -267,7 +267,6 @@ async def test_one_ceiling_holds_after_resuming(desk: Desk, server: Server, tmp_
     desk.conn.execute("UPDATE replies SET usd = 0.16 WHERE key = 1")
     summary = await run(desk, rest(desk, max_cost=100.0)[1])
     assert (len(server.calls), summary.left) == (36, 0)
-    assert summary.spent_usd == pytest.approx(36 * 0.16)
 
 
 def test_a_ceiling_without_prices_is_refused(desk: Desk) -> None:

@@ -99,7 +99,7 @@ async def test_submitted_left_and_fetched_by_four_vendors_at_half_the_price(room
     assert (found.passed, found.reused, found.calls, found.turnouts.failed) == (2, 8, 0, 0)
     assert vendors.paid == dict.fromkeys(VENDORS, 2)
     # 120 tokens in and 40 out at a tenth of a cent each, halved, eight times.
-    assert found.cost_usd == pytest.approx(8 * 0.16 / 2)
+    assert found.spent_usd == pytest.approx(8 * 0.16 / 2)
     for ballot in room.verdicts()[0]["jurors"]:
         assert ballot["cost_usd"] == pytest.approx(0.08)
         assert (ballot["tokens_in"], ballot["tokens_out"]) == (120, 40)
@@ -173,7 +173,7 @@ async def test_calls_that_a_batch_left_open_are_lost_and_they_alone_asked_again(
         await judged(room, in_batches=True)
         found = await finished(room)
         assert (found.turnouts.failed, found.calls) == (4, 0)
-        assert found.cost_usd == pytest.approx(4 * 0.08)  # what expired costs nothing
+        assert found.spent_usd == pytest.approx(4 * 0.08)  # what expired costs nothing
         assert "4 of 8 ballots are lost" in str(found.problem)
         vendors.lost = lambda _: False
         await judged(room, in_batches=True, resume=True, consent=consent)
@@ -195,7 +195,7 @@ async def test_a_juror_without_a_batch_interface_is_asked_live_at_the_end(room: 
         found = await finished(room, consent=consent)
     assert (found.passed, found.calls, found.reused) == (2, 2, 2)
     assert (consent.plans[1].calls, consent.plans[1].waiting) == (2, 2)
-    assert found.cost_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
+    assert found.spent_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
 
 
 async def test_live_jurors_follow_case_by_case_within_what_waiting_batches_leave_of_the_ceiling(
@@ -218,7 +218,7 @@ async def test_live_jurors_follow_case_by_case_within_what_waiting_batches_leave
         found = await finished(room, max_cost=most)
     assert (found.passed, found.reused, found.calls) == (2, 3, 1)
     assert sorted(asked_live(vendors)) == ["c0", "c1"]
-    assert found.cost_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
+    assert found.spent_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
 
 
 def asked_live(vendors: BatchVendors) -> list[str]:
