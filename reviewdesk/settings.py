@@ -101,10 +101,6 @@ class Settings(Struct, frozen=True):
         "The panel file that the console asks again; empty: the panel that the report names.",
         "a path in quotes",
     )] = ""
-    prices: Annotated[Plain, Setting(
-        "A file of your own with what models cost; empty: the table that comes with the program.",
-        "a path in quotes",
-    )] = ""
     repeat: Annotated[Share, Setting(
         "The share of labelled items that a blind session asks again, unmarked; 0: none.",
         'a share such as "5%", or a number from 0 to 1',
@@ -168,6 +164,8 @@ SETTINGS = tuple(
 )
 """All settings but the table ``keys``, in the order of display."""
 _KNOWN = {setting.name: setting for setting in SETTINGS}
+_RETIRED = {"prices": "Leave it out, and state price: of each juror in its panel file."}
+"""The settings of earlier versions, each with what to do instead."""
 
 
 def settings_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -273,7 +271,7 @@ def _from_file(path: Path, text: str) -> tuple[dict[str, Any], dict[str, str]]:
     except SettingsError as error:
         where = _place_of(path, text, error.place)
         raise SettingsError(where, error.problem, error.hint) from None
-    for name in ("desk", "panel", "prices"):
+    for name in ("desk", "panel"):
         if values.get(name):
             # A relative path starts at the file's folder.
             own = os.path.expanduser(values[name])  # noqa: PTH111 - may have no home
@@ -303,7 +301,7 @@ def values_of(table: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if name not in _KNOWN:
             known = [*_KNOWN, "keys"]
-            hint = near(name, known, f"Settings: {', '.join(known)}.")
+            hint = _RETIRED.get(name) or near(name, known, f"Settings: {', '.join(known)}.")
             raise SettingsError(name, f"there is no setting {quoted(name)}", hint)
         try:
             values[name] = convert(value, _TYPES[name], dec_hook=lambda kind, text: kind(text))

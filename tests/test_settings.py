@@ -168,6 +168,10 @@ def test_the_ends_of_a_range_are_in_it(file: Path, text: str) -> None:
     ("text", "said"),
     [
         ("thme = 1", 'line 1: there is no setting "thme". Did you mean theme?'),
+        (
+            'prices = "p.toml"',
+            'line 1: there is no setting "prices". Leave it out, and state price: ',
+        ),
         ('[key]\ndefer = "s"', 'line 1: there is no setting "key". Did you mean keys?'),
         ("\n\n[zzz.q]\nx = 1", 'line 3: there is no setting "zzz". Settings: theme, blind, '),
         ("keys = 1", "line 1: keys must be a table, found 1. Write [keys]"),

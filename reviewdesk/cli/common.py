@@ -38,10 +38,10 @@ def current_settings() -> "Settings":
         names = ("desk", "reviewer", "repeat", "double", "opinions")
         options = {name: meta.get(f"reviewdesk.{name}") for name in names}
         meta["reviewdesk.settings"] = given = load_settings(options)
-        if given.api_key_command or given.api_key_keyring or given.prices:
+        if given.api_key_command or given.api_key_keyring:
             from reviewdesk.desk.live.panel import use_references
 
-            use_references(given.api_key_command, given.api_key_keyring, given.prices)
+            use_references(given.api_key_command, given.api_key_keyring)
     found: Settings = meta["reviewdesk.settings"]
     return found
 

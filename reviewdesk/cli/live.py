@@ -52,19 +52,6 @@ if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
 
 
-class _Amount(click.FloatRange):
-    """A finite number in a range, with or without a dollar sign."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        text: Any = str(value).removeprefix("$")
-        found: float = super().convert(text, param, ctx)
-        if not math.isfinite(found):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return found
-
-
 def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allowance:
     """Parse a count of ballots, or a share of them if the text has a percent sign or a point."""
     is_percent = text.endswith("%")
@@ -80,9 +67,9 @@ def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allow
 
 
 _CALLS = click.IntRange(1, 1000)
-_SECONDS = _Amount(0, 86_400, min_open=True)
+_SECONDS = click.FloatRange(0, 86_400, min_open=True)
 limit_options = together(
-    option("--max-cost", "USD", "Stop before spending more.", type=_Amount(0)),
+    option("--max-cost", "USD", "Stop before spending more.", type=click.FloatRange(0)),
     option("--concurrency", "N", "Simultaneous calls; 16 by default.", type=_CALLS, default=16),
     option("--per-host", "N", "Simultaneous calls to one host.", type=_CALLS),
     option(
@@ -178,7 +165,7 @@ def new(
         raise UsageError("--from and --juror choose different jurors", "Give one of them.")
     if probe and not yes:
         check_terminal()
-    current_settings()  # they may name the keys and the prices
+    current_settings()  # they may name the keys
     if report:
         draft = panel_new.from_report(report, rubric=rubric)
     elif jurors:

@@ -129,7 +129,7 @@ async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, ag
 @pytest.mark.parametrize(
     ("more", "word"),
     [
-        (("--max-cost", "nan"), "--max-cost"),
+        (("--max-cost", "nan"), "max_cost cannot be nan"),
         (("--max-cost", "-1"), "--max-cost"),
         (("--max-cost", "1"), "needs prices"),
         (("--concurrency", "0"), "--concurrency"),

@@ -29,15 +29,9 @@ from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.records import Clock, Transport
 
 
-def use_references(
-    commands: Mapping[str, Sequence[str]], entries: Mapping[str, str], prices: str = ""
-) -> None:
-    """Let ``@NAME`` stand for a command's or a keyring's key; use another file of prices."""
+def use_references(commands: Mapping[str, Sequence[str]], entries: Mapping[str, str]) -> None:
+    """Let ``@NAME`` stand for a command's or a keyring's key."""
     PROCESS.refer(commands, entries)
-    if prices:
-        from reviewdesk.reports.panels.prices import use_prices
-
-        use_prices(prices)
 
 
 class LiveVerdict(Struct, frozen=True):

@@ -1,25 +1,19 @@
-"""The dated table of model prices: that of the package, or a file of the user instead."""
+"""The dated table of model prices that comes with the program."""
 
 import dataclasses
 import re
+import tomllib
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import Struct
 
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.vendors import ROUTED_AS, VENDORS
-from reviewdesk.reports.panels.source import opened, parsed
-from reviewdesk.reports.wording import FieldError, must_be
+from reviewdesk.domain.panel.vendors import ROUTED_AS
 
-PACKAGED: Final = Path(__file__).with_name("prices.toml")
-
-_ROW: Final = 'Write a row such as "gpt-5" = [1.25, 0.125, 10]: input, cached input, output.'
-_Usd: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
 _DATED = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}\Z")
 
 
@@ -40,18 +34,9 @@ class PriceTable(Struct, frozen=True):
         return self.rows[vendor][max(fitting)[1]] if fitting else None
 
 
-_CHOSEN = [PACKAGED]
-"""The file that holds the table of this process."""
-
-
-def use_prices(path: str) -> None:
-    """Read prices from the user's file instead of the package's; an empty path restores those."""
-    _CHOSEN[0] = Path(path).expanduser() if path else PACKAGED
-
-
 def price_of(vendor: str, model: str) -> Price | None:
-    """Return the price of a model from the table of this process, or ``None``."""
-    table = price_table(_CHOSEN[0])
+    """Return the price of a model from the table, or ``None``."""
+    table = price_table()
     found = table.price(vendor, model)
     if found is not None or vendor != "openrouter":
         return found
@@ -71,31 +56,16 @@ def priced(panel: PanelSpec) -> PanelSpec:
 
 
 @cache
-def price_table(path: Path) -> PriceTable:
-    """Read a table of prices; raise PanelError if the file cannot be used."""
-    source = opened(path, "a TOML file of prices")
-    empty = "Write date = 2026-01-31 and a table per vendor."
-    with parsed(source, "a file of prices", empty) as root:
-        found = root.plain()
-        if not isinstance(found, dict) or not isinstance(found.get("date"), str):
-            hint = "Write the day of the prices, date = 2026-01-31."
-            raise FieldError(("date",), "is missing", hint)
-        date = found.pop("date")
-        rows: dict[str, dict[str, Price]] = {}
-        for vendor, models in found.items():
-            if vendor not in VENDORS:
-                raise FieldError(
-                    (vendor,), "is not a known vendor", f"Known: {', '.join(VENDORS)}."
-                )
-            if not isinstance(models, dict):
-                raise FieldError((vendor,), "must be a table of models", _ROW)
-            models.pop("source", None)
-            rows[vendor] = {}
-            for name, row in models.items():
-                try:
-                    usd, cached, output = convert(row, tuple[_Usd, _Usd, _Usd])
-                except ValidationError:
-                    wanted = must_be("three prices of 0 or more", row)
-                    raise FieldError((vendor, name), wanted, _ROW) from None
-                rows[vendor][name] = Price(usd, output, cached, as_of=date)
-        return PriceTable(date, rows)
+def price_table() -> PriceTable:
+    """Read the table; the numbers of a row are the prices of input, cached input and output."""
+    text = Path(__file__).with_name("prices.toml").read_text("utf-8")
+    found = tomllib.loads(text)
+    date = found.pop("date").isoformat()
+    rows: dict[str, dict[str, Price]] = {}
+    for vendor, models in found.items():
+        del models["source"]
+        rows[vendor] = {
+            name: Price(usd, output, cached, as_of=date)
+            for name, (usd, cached, output) in models.items()
+        }
+    return PriceTable(date, rows)

@@ -8,12 +8,12 @@ from reviewdesk.domain.panel.juror import Price
 from reviewdesk.errors import PanelError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.panel_file import PromptFile, prompt_from, read_panel, read_prompt
-from reviewdesk.reports.panels.prices import PACKAGED, price_of, price_table, use_prices
+from reviewdesk.reports.panels.prices import PriceTable, price_of, price_table
 from tests.helpers import SAMPLES
 
 
 def test_the_packaged_table_is_dated_and_knows_current_models() -> None:
-    table = price_table(PACKAGED)
+    table = price_table()
     assert table.date == "2026-11-23"
     assert table.price("openai", "gpt-6.1-sol") == Price(2, 10, 0.1, as_of=table.date)
     assert table.price("openai", "gpt-5-mini-2025-08-07") == table.price("openai", "gpt-5-mini")
@@ -27,54 +27,16 @@ def test_the_packaged_table_is_dated_and_knows_current_models() -> None:
             assert price.cached <= price.input <= price.output, (vendor, name)
 
 
-def test_the_longest_name_that_fits_is_taken(tmp_path: Path) -> None:
-    own = tmp_path / "prices.toml"
-    own.write_text('date = 2027-01-31\n[vllm]\n"q*" = [1, 1, 1]\n"qwen3*" = [3, 2, 4]\n')
-    table = price_table(own)
-    assert table.price("vllm", "qwen3:8b") == Price(3, 4, 2, as_of="2027-01-31")
-    assert table.price("vllm", "qwq") == Price(1, 1, 1, as_of="2027-01-31")
+def test_the_longest_name_that_fits_is_taken() -> None:
+    table = PriceTable("", {"vllm": {"q*": Price(1, 1), "qwen3*": Price(3, 4)}})
+    assert table.price("vllm", "qwen3:8b") == Price(3, 4)
+    assert table.price("vllm", "qwq") == Price(1, 1)
 
 
-def test_a_file_of_ones_own_replaces_the_table(tmp_path: Path) -> None:
-    own = tmp_path / "prices.toml"
-    own.write_text('date = 2027-01-31\n[openai]\n"gpt-9" = [1, 0, 2]\n')
+def test_a_price_of_the_panel_goes_before_the_table(tmp_path: Path) -> None:
     panel = tmp_path / "panel.yaml"
-    panel.write_text(
-        "jurors: [{model: gpt-9, vendor: openai}, {model: gpt-5, vendor: openai, name: b},"
-        " {model: gpt-9, vendor: openai, name: c, price: {input: 7, output: 8}}]"
-    )
-    use_prices(str(own))
-    try:
-        prices = [juror.price for juror in read_panel(panel).jurors]
-    finally:
-        use_prices("")
-    assert prices == [Price(1, 2, 0, as_of="2027-01-31"), None, Price(7, 8)]
-    assert price_of("openai", "gpt-5") is not None
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("[openai]\n", "$.date: is missing. Write the day of the prices, date = 2026-01-31."),
-        ("date = 2026-01-31\n[opnai]\n", "$.opnai: is not a known vendor."),
-        ("date = 2026-01-31\nopenai = 3\n", "$.openai: must be a table of models."),
-        (
-            'date = 2026-01-31\n[openai]\n"gpt-9" = [1, 2]\n',
-            '$.openai["gpt-9"]: must be three prices of 0 or more, found [1, 2].',
-        ),
-        (
-            'date = 2026-01-31\n[openai]\n"gpt-9" = [1, -2, 3]\n',
-            '$.openai["gpt-9"]: must be three prices of 0 or more, found [1, -2, 3].',
-        ),
-        ("date = ", "is not valid TOML"),
-    ],
-)
-def test_a_bad_table_is_one_line(text: str, told: str, tmp_path: Path) -> None:
-    own = tmp_path / "prices.toml"
-    own.write_text(text)
-    with pytest.raises(PanelError) as caught:
-        price_table(own)
-    assert told in str(caught.value)
+    panel.write_text("jurors: [{model: gpt-5, vendor: openai, price: {input: 7, output: 8}}]")
+    assert read_panel(panel).jurors[0].price == Price(7, 8)
 
 
 def test_a_router_passes_the_vendors_prices_on() -> None:
