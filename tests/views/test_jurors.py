@@ -40,7 +40,7 @@ def drawn(*found: Voted) -> JurorRates:
     alone = [Voted(0, 30, 0, Cells(12, 0, 0, 18), Cells(12, 0, 0, 18))]
     less = Difference(-0.1234, -0.2, -0.0456, "", "panel", 2345, 234, 200)
     return JurorRates(
-        design(found), rates(found), rates(found, Target.ITEMS), quoted_kappa(found)[0],
+        design(found), rates(found), rates(found, Target.ITEMS), quoted_kappa(found),
         rates(alone).accuracy, design(alone), less,
     )  # fmt: skip
 

@@ -95,10 +95,9 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         firsts = votes.first_seats(now)
         models = figures.juror_models(desk.conn, [key for key, _ in firsts.values()])
     cases.sort(key=lambda case: (-case.sd, -case.swing, case.key))
-    kappas = votes.kappas(now, labels, (voted.key - now.key[:1]).tolist())
     selected = {name for name, one in seats.items() if one.not_asked}
     weights, mean = suggested_weights(
-        [(None, 0.0) if name in selected else kappas[name] for name in seats]
+        [(None, 0.0) if name in selected else drawn[name].weighing for name in seats]
     )
     counts = {one.name: one for one in each}
     chosen = Design.SELECTED
@@ -106,7 +105,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         JurorFacts(
             counts=counts.get(name, JurorCounts(name=name, seat=one.first)),
             seats=one,
-            drawn=replace(drawn[name], design=chosen, dissent_design=chosen, kappa=None)
+            drawn=replace(drawn[name], design=chosen, dissent_design=chosen)
             if name in selected
             else drawn[name],
             offset=offsets.get(name),

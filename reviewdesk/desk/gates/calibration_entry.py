@@ -18,9 +18,9 @@ from reviewdesk.domain.gates.expect import (
     BAND,
     COMPOSITE,
     COMPOSITE_OF,
+    OF_A_RUN,
     RANGED,
     SPLIT,
-    CalibrationReadings,
     EntryKind,
     EntryResult,
     Expectation,
@@ -28,6 +28,7 @@ from reviewdesk.domain.gates.expect import (
     GateQuestion,
     GateStatus,
     TargetValue,
+    calibration_readings,
     hold,
 )
 from reviewdesk.domain.gates.such_items import of_counts, pass_rate, such_items
@@ -128,15 +129,11 @@ def entry_result(
             # Then the figures of the confusion come from the suite's block.
             ranged |= of_counts(*astuple(gate.reliability))
         ranged["honest_rate"] = honest = _pass_rate(gate, found, other=other)
-        judge = CalibrationReadings(
-            found.line,
-            found.fit,
-            found.rate,
-            ranged,
-            by_default=gate.by_default,
-            of_run=found.of_run,
+        values = calibration_readings(
+            found.line, found.fit, found.rate, ranged, by_default=gate.by_default
         )
-        result.add(hold(one, judge.read(one.target)) for one in found.expect)
+        values |= found.of_run
+        result.add(hold(one, values.get(one.target, OF_A_RUN)) for one in found.expect)
         result.notes = _notes(gate, found, honest, other=other)
         if found.joined:
             result.add(found.joined.changes)

@@ -331,7 +331,7 @@ COMPOSITE_OF = "composite_low of "
 """The beginning of the target for the composite of one subject, whose name follows."""
 ASKED = ("question_low", "question_high")
 """The ends, valid at every look, of the figure that a run was asked about."""
-_OF_A_RUN = "only the labels of a loaded run give it"
+OF_A_RUN = TargetValue(None, skip="only the labels of a loaded run give it")
 _SHARE = Span("a number from 0 to 1", lambda one: is_number(one) and 0 <= one <= 1, numeric=True)
 _SIGNED = Span("a number from -1 to 1", lambda one: is_number(one) and -1 <= one <= 1, numeric=True)
 _OTHERS = (
@@ -373,62 +373,42 @@ _CORRECTIONS = {
 }
 
 
-class CalibrationReadings(Struct, frozen=True):
-    """The figures of a labels file or a run; ``of_run`` has the targets that only a run has.
+def calibration_readings(
+    metrics: Metrics,
+    fit: Fit,
+    rate: Corrected | None,
+    ranged: Mapping[str, Estimate],
+    *,
+    by_default: bool,
+) -> dict[str, TargetValue]:
+    """Return the figures of a labels file or a run by target; an undefined one is skipped.
 
     ``by_default`` skips the corrected rate of a judge without a signal.
     """
-
-    metrics: Metrics
-    fit: Fit
-    rate: Corrected | None
-    ranged: Mapping[str, Estimate]
-    by_default: bool
-    of_run: Mapping[str, TargetValue] = {}
-
-    def read(self, target: str) -> TargetValue:
-        """Return the value of a target; a value that the labels leave undefined is skipped."""
-        alone = (BAND, COMPOSITE, *ASKED)
-        if target in alone or target.startswith((SPLIT, COMPOSITE_OF)):
-            return self.of_run.get(target, TargetValue(None, skip=_OF_A_RUN))
-        if target in RATES:
-            rate = self.rate
-            if rate is None:
-                skip = "reliability and observed_positive_rate are not both given"
-                return TargetValue(None, skip=skip)
-            note = _CORRECTIONS[rate.status]
-            silent = rate.status is CorrectionStatus.SKIPPED_NO_SIGNAL and self.by_default
-            corrected = (rate.rate, rate.low, rate.high)[RATES.index(target)]
-            return TargetValue(corrected, note=note, skip=note if silent else "")
-        if target == "n":
-            return TargetValue(self.metrics.n)
-        figure, _, end = target.rpartition("_")
-        if target in RANGED or figure in RANGED:
-            return self._of_interval(target, figure, end)
-        value: float | None = self.metrics.ece
-        note = ""
-        lacking = "undefined"
-        if target == "auroc":
-            value = self.fit.auroc
-            lacking = "every verdict was right, or every one wrong, so there is nothing to rank"
-        elif target == "ece_p":
-            value = self.fit.null.p if self.fit.null else None
-        else:
-            note = ece_note(self.metrics.n, self.fit.null)
-        if not self.metrics.n:
-            return TargetValue(value, skip=_NO_LABELS)
-        return TargetValue(value, note=note, skip="" if value is not None else lacking)
-
-    def _of_interval(self, target: str, figure: str, end: str) -> TargetValue:
-        found = self.ranged.get(target if target in RANGED else figure)
-        if found is None:
-            return TargetValue(None, skip=_NO_LABELS)
-        if target in RANGED:
-            skip = "" if found.estimate is not None else found.reason or "undefined"
-            return TargetValue(found.estimate, skip=skip, low=found.low, high=found.high)
-        if not found.bounded:
-            return TargetValue(None, skip=found.reason or "too few labels for an interval")
-        return TargetValue(found.low if end == "low" else found.high)
+    made = {"n": TargetValue(metrics.n)}
+    nothing = "every verdict was right, or every one wrong, so there is nothing to rank"
+    for target, value, note, lacking in (
+        ("ece", metrics.ece, ece_note(metrics.n, fit.null), "undefined"),
+        ("ece_p", fit.null.p if fit.null else None, "", "undefined"),
+        ("auroc", fit.auroc, "", nothing),
+    ):
+        skip = lacking if value is None else ""
+        made[target] = TargetValue(value, note=note, skip=skip if metrics.n else _NO_LABELS)
+    for name in RANGED:
+        found = ranged.get(name) or Estimate(None, reason=_NO_LABELS)
+        skip = "" if found.estimate is not None else found.reason or "undefined"
+        made[name] = TargetValue(found.estimate, skip=skip, low=found.low, high=found.high)
+        skip = "" if found.bounded else found.reason or "too few labels for an interval"
+        for end, value in (("low", found.low), ("high", found.high)):
+            made[f"{name}_{end}"] = TargetValue(None if skip else value, skip=skip)
+    if rate is None:
+        skip = "reliability and observed_positive_rate are not both given"
+        return made | dict.fromkeys(RATES, TargetValue(None, skip=skip))
+    note = _CORRECTIONS[rate.status]
+    silent = by_default and rate.status is CorrectionStatus.SKIPPED_NO_SIGNAL
+    for target, value in zip(RATES, (rate.rate, rate.low, rate.high), strict=True):
+        made[target] = TargetValue(value, note=note, skip=note if silent else "")
+    return made
 
 
 class JuryReadings:

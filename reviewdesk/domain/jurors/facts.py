@@ -39,18 +39,23 @@ class Difference(Estimate, frozen=True):
 class JurorRates(Struct, frozen=True):
     """One juror's figures through the draw.
 
-    ``run`` and ``such`` are the same rates for this run and for such items. ``kappa`` is ``None``
-    under ``ENOUGH`` counted votes, and if the labels do not represent the run. ``dissent`` is how
-    often the juror was right in a lone dissent; ``difference`` compares it with the panel.
+    ``run`` and ``such`` are the same rates for this run and for such items. ``weighing`` is the
+    kappa behind the juror's weight, ``None`` under ``ENOUGH`` votes, and its votes. ``dissent`` is
+    how often the juror was right in a lone dissent; ``difference`` compares it with the panel.
     """
 
     design: Design
     run: Rates
     such: Rates
-    kappa: float | None
+    weighing: tuple[float | None, float]
     dissent: Estimate
     dissent_design: Design
     difference: Difference | None
+
+    @property
+    def kappa(self) -> float | None:
+        """The kappa through the draw; ``None`` if the labels do not represent the run."""
+        return self.weighing[0] if self.design.stands else None
 
 
 class Contest(Struct, frozen=True):

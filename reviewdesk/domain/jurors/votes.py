@@ -229,7 +229,7 @@ def juror_rates(
             design=word,
             run=run,
             such=stratified_rates(mine, Target.ITEMS, groups),
-            kappa=facts.quoted_kappa(mine)[0] if word.stands else None,
+            weighing=facts.quoted_kappa(mine),
             dissent=stratified_rates(alone, clusters=of_alone).accuracy,
             dissent_design=facts.design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
@@ -256,20 +256,6 @@ def juror_rates(
         best_beats_panel=beaten(panel),
         best_stands=all(beaten(cast) for name, cast in voting.items() if name != best),
     )
-
-
-def kappas(
-    found: Columns, labels: Labels, rows: Sequence[int]
-) -> dict[str, tuple[float | None, float]]:
-    """Return, by name, each juror's kappa from the labels of some rows, and its votes."""
-    kept = np.zeros(len(found), np.bool_)
-    kept[list(rows)] = True
-    within = replace(
-        labels, truth=np.where(kept, labels.truth, np.int8(NOTHING)), counted=labels.counted & kept
-    )
-    return {
-        name: facts.quoted_kappa(voted(cast, within)[0]) for name, cast in votes_of(found).items()
-    }
 
 
 def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:

@@ -9,10 +9,10 @@ from hypothesis import given
 from reviewdesk.domain.gates.expect import (
     ASKED,
     CALIBRATION_SPANS,
-    CalibrationReadings,
     JuryReadings,
     Origin,
     TargetValue,
+    calibration_readings,
 )
 from reviewdesk.domain.gates.expect import JURY_SPANS as SPANS
 from reviewdesk.domain.gates.such_items import such_items
@@ -29,10 +29,12 @@ def rows_of(*confidences: float) -> Rows:
     return Rows.of(list(confidences), [one >= 0.55 for one in confidences], None)
 
 
-def judge(rows: Rows, matrix: Cells | None = None, *, default: bool = False) -> CalibrationReadings:
+def judge(
+    rows: Rows, matrix: Cells | None = None, *, default: bool = False
+) -> dict[str, TargetValue]:
     rate = matrix.correct(0.5) if matrix else None
     line, found = measure(rows, None), fit(rows)
-    return CalibrationReadings(
+    return calibration_readings(
         line, found, rate, such_items(rows, line, found, None), by_default=default
     )
 
@@ -40,64 +42,64 @@ def judge(rows: Rows, matrix: Cells | None = None, *, default: bool = False) -> 
 def test_the_figures_of_the_document_and_of_more_labels() -> None:
     found = judge(rows_of(*DOCUMENT))
     # The specification gives ECE 0.0875 and Brier 0.0691 for these eight rows.
-    assert found.read("ece").value == pytest.approx(0.0875)
-    assert found.read("brier").value == pytest.approx(0.0691, abs=5e-5)
+    assert found["ece"].value == pytest.approx(0.0875)
+    assert found["brier"].value == pytest.approx(0.0691, abs=5e-5)
     # Mean confidence 4.04 / 8 = 0.505, accuracy 4/8.
-    assert found.read("gap").value == pytest.approx(0.005)
-    assert found.read("accuracy").value == 0.5
-    assert found.read("n") == TargetValue(8)
-    assert "often misses" in found.read("ece").note
-    assert found.read("brier").note == ""
+    assert found["gap"].value == pytest.approx(0.005)
+    assert found["accuracy"].value == 0.5
+    assert found["n"] == TargetValue(8)
+    assert "often misses" in found["ece"].note
+    assert found["brier"].note == ""
     # 56 rows: only what chance would show is said, not that they are few.
-    note = judge(rows_of(*DOCUMENT * 7)).read("ece").note
+    note = judge(rows_of(*DOCUMENT * 7))["ece"].note
     assert note.startswith("a calibrated judge would show 0.")
 
 
 def test_no_labels_are_no_merit() -> None:
     found = judge(rows_of())
-    assert found.read("ece") == TargetValue(0.0, skip="there are no labels")
-    assert found.read("brier").skip
-    assert found.read("n") == TargetValue(0)
+    assert (found["ece"].value, found["ece"].skip) == (0.0, "there are no labels")
+    assert found["brier"].skip
+    assert found["n"] == TargetValue(0)
 
 
 def test_the_corrected_rate_of_the_document() -> None:
     found = judge(rows_of(*DOCUMENT), Cells(90, 10, 80, 20))
     # (0.5 + 0.8 - 1) / 0.7, and the ends that the specification gives.
-    assert found.read("corrected_rate").value == pytest.approx(0.428571, abs=1e-6)
-    assert (found.read("corrected_rate").note, found.read("corrected_rate").skip) == ("", "")
-    assert found.read("corrected_rate_low").value == pytest.approx(0.329578, abs=1e-6)
-    assert found.read("corrected_rate_high").value == pytest.approx(0.527565, abs=1e-6)
-    without = judge(rows_of(*DOCUMENT)).read("corrected_rate")
+    assert found["corrected_rate"].value == pytest.approx(0.428571, abs=1e-6)
+    assert (found["corrected_rate"].note, found["corrected_rate"].skip) == ("", "")
+    assert found["corrected_rate_low"].value == pytest.approx(0.329578, abs=1e-6)
+    assert found["corrected_rate_high"].value == pytest.approx(0.527565, abs=1e-6)
+    without = judge(rows_of(*DOCUMENT))["corrected_rate"]
     assert (without.value, bool(without.skip)) == (None, True)
 
 
 def test_a_judge_without_a_signal() -> None:
     coin = Cells(50, 50, 50, 50)
     said, default = (judge(rows_of(*DOCUMENT), coin, default=one) for one in (False, True))
-    assert said.read("corrected_rate") == TargetValue(0.5, note="the judge carries no signal")
-    assert default.read("corrected_rate").skip == "the judge carries no signal"
+    assert said["corrected_rate"] == TargetValue(0.5, note="the judge carries no signal")
+    assert default["corrected_rate"].skip == "the judge carries no signal"
     # sensitivity 0.7, specificity 0.7: J = 0.4.
     weak = judge(rows_of(*DOCUMENT), Cells(70, 30, 70, 30))
-    assert weak.read("corrected_rate").note == "too close to guessing to correct"
+    assert weak["corrected_rate"].note == "too close to guessing to correct"
 
 
 def test_ranking_and_chance() -> None:
     found = judge(rows_of(*DOCUMENT))
     # Every right row has more confidence than every wrong one.
-    assert found.read("auroc").value == 1.0
+    assert found["auroc"].value == 1.0
     null = null_ece(rows_of(*DOCUMENT))
     assert null is not None
-    assert found.read("ece_p").value == null.p
+    assert found["ece_p"].value == null.p
     # Two rows of 0.5, both right: ECE is 0.5, and half of all calibrated judges show as much
     # (two right or two wrong); the others show 0. The expected ECE is 0.25.
     even = judge(Rows.of([0.5, 0.5], [True, True]))
-    assert even.read("ece_p").value == pytest.approx(0.5, abs=0.02)
-    assert even.read("ece").note.endswith("a calibrated judge would show 0.250")
-    assert even.read("auroc") == TargetValue(
+    assert even["ece_p"].value == pytest.approx(0.5, abs=0.02)
+    assert even["ece"].note.endswith("a calibrated judge would show 0.250")
+    assert even["auroc"] == TargetValue(
         None, skip="every verdict was right, or every one wrong, so there is nothing to rank"
     )
     empty = judge(rows_of())
-    assert empty.read("ece_p").skip == empty.read("auroc").skip == "there are no labels"
+    assert empty["ece_p"].skip == empty["auroc"].skip == "there are no labels"
 
 
 def test_every_target_is_a_number() -> None:

@@ -38,7 +38,7 @@ def drawn_of(found: list[Voted]) -> JurorRates:
     """A juror through the draw that never dissented."""
     none = rates([]).accuracy
     return JurorRates(
-        design(found), rates(found), rates(found, Target.ITEMS), quoted_kappa(found)[0], none,
+        design(found), rates(found), rates(found, Target.ITEMS), quoted_kappa(found), none,
         design([]), None,
     )  # fmt: skip
 

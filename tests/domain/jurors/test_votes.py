@@ -14,7 +14,6 @@ from reviewdesk.domain.jurors.votes import (
     first_seats,
     juror_counts,
     juror_rates,
-    kappas,
     lone_dissents,
     question_items,
     voted,
@@ -242,17 +241,14 @@ def test_a_trim_that_a_report_states_goes_before_ours() -> None:
     assert [name for name, mask in stated.items() if mask.any()] == ["j1"]
 
 
-def test_kappa_goes_through_the_draw_and_a_window_has_its_own_labels() -> None:
+def test_the_kappa_of_a_weight_goes_through_the_draw() -> None:
     # 20 flagged, half right; of 60 others 20 labelled, all right. One juror scores alone.
     found = many(*[[0.9], [0.1]] * 40)
     truths: list[int | None] = [PASS, PASS, FAIL, FAIL] * 5 + [PASS, FAIL] * 10 + [None] * 40
-    said = labels([0] * 20 + [3] * 60, truths)
-    value, n = kappas(found, said, range(80))["j0"]
-    assert n == 40
+    made, _ = juror_rates(found, labels([0] * 20 + [3] * 60, truths), lone_dissents(found, {}))
     # Weighted: flagged 5 5 5 5 and the rest 30 tp, 30 tn: p_o 70/80, p_e 1/2.
-    assert value == pytest.approx(0.75)
-    # The labels of the rest alone: a flagged one is lacking, so each counts once.
-    assert kappas(found, said, range(20, 40))["j0"] == (1.0, 20)
+    kappa, votes = made["j0"].weighing
+    assert (kappa, votes) == (pytest.approx(0.75), 40)
 
 
 def test_a_content_of_two_cases_is_one_label_of_a_juror() -> None:
