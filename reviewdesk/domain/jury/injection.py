@@ -58,7 +58,7 @@ class Sign(Struct, frozen=True):
     then: str = ""
     """A pattern, in lower case, of what follows a hint of the first group in every match."""
     before: str = ""
-    """Of every other match, a pattern in the six words before, where a hyphen counts as a blank."""
+    """Of every other match, a pattern of the text before, where a hyphen counts as a blank."""
 
 
 _NOT_TO = r"(?!\s+to\b)"
@@ -259,9 +259,6 @@ _HIDDEN = re.compile(
 )
 UNSEEN = frozenset("\u00ad\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff")
 _UNSEEN = re.compile(f"[{''.join(sorted(UNSEEN))}]+")
-_UNSEEN_BYTES = tuple(char.encode() for char in UNSEEN)
-TAGS = b"\xf3\xa0"
-"""How tags and the selectors of variants begin in UTF-8; bytes are found faster than characters."""
 _STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
 _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
 
@@ -281,11 +278,9 @@ def _every(text: str, signs: Sequence[Sign]) -> Iterator[Passage]:
 
 
 def _search(text: str, offset: int, signs: Sequence[Sign]) -> Iterator[Passage]:
-    data = b"" if text.isascii() else text.encode(errors="replace")
-    unseen = any(map(data.__contains__, _UNSEEN_BYTES))
     places: Sequence[int] = range(len(text))
     visible = text
-    if unseen:
+    if _UNSEEN.search(text):
         # Invisible characters inside a word would hide the word from the patterns.
         places = [at for at, char in enumerate(text) if char not in UNSEEN]
         visible = _UNSEEN.sub("", text)
@@ -299,9 +294,8 @@ def _search(text: str, offset: int, signs: Sequence[Sign]) -> Iterator[Passage]:
             first = places[start]
             last = places[end - 1] + 1
             yield Passage(offset + first, offset + last, sign.kind, text[first:last])
-    if unseen or TAGS in data:
-        for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):
-            yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
+    for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):
+        yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
 
 
 def _matches(kind: InjectionKind, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
@@ -321,7 +315,6 @@ _AT_ONCE = 1 << 17
 """How many places of the texts are compared at once."""
 _HIDDEN_BIT = 1 << len(SIGNS)
 """The bit, after those of the signs, of passages of characters that nobody sees."""
-_SPACES = np.isin(np.arange(256), [*b" \t\n\r\f\v"])
 _END = b"\xff"
 """The end of a text among others; no text in UTF-8 has this byte."""
 _HINTS: dict[int, list[tuple[bytes, int, int]]] = {}
@@ -331,42 +324,27 @@ for _place in range(len(SIGNS)):
         _start = (len(_hint) + 1) // 2 - 2
         _code = int.from_bytes(_hint[_start : _start + 4], "little")
         _HINTS.setdefault(_code, []).append((_hint, _start, _place))
-
-
-_WORDS = 6
-_NEAR = (80, 300)
-"""The numbers of bytes in which these words are looked for; most are short."""
+_NEAR = 400
+"""How many bytes before a hint are searched for what stands before it."""
 _PLAIN = bytes.maketrans(
     ascii_uppercase.encode() + b"\x1c\x1d\x1e\x1f", ascii_lowercase.encode() + b" " * 4
 )
 """Lower case, and the control characters that a pattern of texts takes for blanks as such."""
 _HYPHENS = bytes.maketrans(b"-", b" ")
+_BLANKS = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_INSTEAD = str.maketrans(
+    "\u212a\u0130\u0131\u017f" + _BLANKS, "kiis" + " " * len(_BLANKS), "".join(UNSEEN)
+)
+"""What a pattern without case takes for ASCII letters and blanks, or does not see."""
+_ODD = re.compile(f"[{''.join(map(chr, _INSTEAD))}\U000e0000-\U000effff]")
 
 
 @cache
-def _around(hint: bytes, sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None, bool]:
-    """Return the patterns of a hint with what follows it and of what stands before it.
-
-    The third value is True if a blank always follows the hint.
-    """
-    then = SIGNS[sign].then
+def _around(hint: bytes, sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None]:
+    """Return the patterns of a hint with what follows it, and of what stands before it."""
     before = SIGNS[sign].before.replace(" ", r"\s+").encode()
-    pattern = re.compile(re.escape(hint) + f"(?:{then})".encode())
-    blank = then.removeprefix("(?<!follow)").startswith(r"\s+") and "|(?<=" not in then
-    return pattern, re.compile(before) if before else None, blank
-
-
-def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
-    """Return whether the pattern may be in the last words before a place."""
-    for size in _NEAR:
-        _, begin, near = data[max(0, start - size) : start].translate(_HYPHENS).rpartition(_END)
-        words = near.rsplit(None, _WORDS)
-        if len(words) > _WORDS:
-            return bool(before.search(near, len(words[0])))
-        if begin or start <= size:
-            return bool(before.search(near))
-    # The words are very long, or there are many blanks.
-    return True
+    pattern = re.compile(re.escape(hint) + f"(?:{SIGNS[sign].then})".encode())
+    return pattern, re.compile(before) if before else None
 
 
 def _slots(codes: Ints) -> Ints:
@@ -376,24 +354,6 @@ def _slots(codes: Ints) -> Ints:
 
 _MAY_BE = np.zeros(1 << 16, np.bool_)
 _MAY_BE[_slots(np.array([*_HINTS], np.uint32))] = True
-_ALIKE = {"\u212a": b"k", "\u0130": b"i", "\u0131": b"i", "\u017f": b"s"}
-"""The letters that a pattern without case takes for ASCII letters."""
-_BLANKS = (*"\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000", *map(chr, range(0x2000, 0x200B)))
-_INSTEAD = (
-    {one.encode(): b"" for one in UNSEEN}
-    | {one.encode(): letter for one, letter in _ALIKE.items()}
-    | {one.encode(): b" " for one in _BLANKS}
-)
-"""What patterns see in place of a character: nothing, or the ASCII character it is taken for."""
-_LEAD = min(_INSTEAD)[0]
-_LEADS = np.isin(np.arange(256), [one[0] for one in (*_INSTEAD, TAGS)])
-_ODD_PAIRS, _ODD_THREES = (
-    np.array([int.from_bytes(one) for one in (*_INSTEAD, TAGS) if len(one) == size])
-    for size in (2, 3)
-)
-_TAG_CODE = int.from_bytes(TAGS)
-_RUN = 6
-"""How many invisible characters in a row make a hidden passage."""
 
 
 def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
@@ -407,15 +367,16 @@ def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
     return found
 
 
-def _hinted(texts: Sequence[str]) -> list[int]:
+def _hinted(texts: list[str]) -> list[int]:
     """Return for each text, as bits, the signs of which it may hold a hint."""
     found = [0] * len(texts)
+    for at, text in enumerate(texts):
+        if not text.isascii() and _ODD.search(text):
+            found[at] = _HIDDEN_BIT * bool(_HIDDEN.search(text))
+            texts[at] = text.translate(_INSTEAD)
     encoded = [text.encode(errors="replace") for text in texts]
     data = _END.join((*encoded, b"\n" * 7)).translate(_PLAIN)
-    if not data.isascii():
-        data = _seen(data, found)
-    letters = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(letters == _END[0]).tolist()
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _END[0]).tolist()
     for start in range(4):
         fours = np.frombuffer(data, "<u4", (len(data) - start) // 4, start)
         near = [
@@ -425,13 +386,10 @@ def _hinted(texts: Sequence[str]) -> list[int]:
         places = np.concatenate(near)
         codes = fours[places]
         for code, hints in _HINTS.items():
-            here = 4 * places[codes == code] + start
-            for hint, middle, sign in hints if len(here) else ():
-                pattern, before, blank = _around(hint, sign)
-                begins = here - middle
-                if blank:
-                    begins = begins[_SPACES[letters[begins + len(hint)]]]
-                for begin in begins.tolist():
+            here = (4 * places[codes == code] + start).tolist()
+            for hint, middle, sign in hints if here else ():
+                pattern, before = _around(hint, sign)
+                for begin in (at - middle for at in here):
                     if pattern.match(data, begin) or (
                         before and data.startswith(hint, begin) and _follows(before, data, begin)
                     ):
@@ -439,27 +397,7 @@ def _hinted(texts: Sequence[str]) -> list[int]:
     return found
 
 
-def _seen(data: bytes, found: list[int]) -> bytes:
-    """Return the texts as the patterns see them, and mark those with hidden passages."""
-    letters = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(letters == _END[0]).tolist()
-    unseen = []
-    present: set[int] = set()
-    for first in range(0, len(letters), _AT_ONCE):
-        lead = first + np.flatnonzero(letters[first : first + _AT_ONCE] >= _LEAD)
-        lead = lead[_LEADS.take(letters[lead])]
-        pairs = letters[lead].astype(np.int64) << 8 | letters[lead + 1]
-        threes = pairs << 8 | letters[lead + 2]
-        two = np.isin(pairs, _ODD_PAIRS)
-        three = np.isin(threes, _ODD_THREES)
-        present.update(pairs[two].tolist(), threes[three].tolist())
-        for at in lead[two & (pairs == _TAG_CODE)].tolist():
-            found[bisect(ends, at)] |= _HIDDEN_BIT
-        unseen.append(lead[three])
-    row = np.concatenate(unseen)
-    for at in row[: 1 - _RUN][row[_RUN - 1 :] - row[: 1 - _RUN] == 3 * (_RUN - 1)].tolist():
-        found[bisect(ends, at)] |= _HIDDEN_BIT
-    for char, letter in _INSTEAD.items():
-        if int.from_bytes(char) in present:
-            data = data.replace(char, letter)
-    return data
+def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
+    """Return whether the pattern is in the text before a place."""
+    near = data[max(0, start - _NEAR) : start].translate(_HYPHENS)
+    return before.search(near.rpartition(_END)[2]) is not None
