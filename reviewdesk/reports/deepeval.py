@@ -242,7 +242,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     survey = TableSurvey(scale_by_judge=False, scored=True)
     fail = failing(source)
     streamed = look.outline.streamed
-    looked = ImportTally(lenient=True, odd=streamed)
+    looked = ImportTally(lenient=True)
     panels = PanelReader(_RULE, survey, options)
     with source.open() as stream:
         found = () if streamed else records(stream, look.outline, fail, looked, _CASES)
@@ -279,7 +279,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         header,
         items,
         skip_bad=options.skip_bad,
-        looked=looked,
+        lenient=True,
         secrets=named_secrets(keys),
     )
 

@@ -438,7 +438,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         tally.notes.extend([*panels.notes.notes(), *panels.import_notes()])
 
     return Report(
-        source, "mcptest", header, items, skip_bad=options.skip_bad, notes=(_NOTE,), looked=looked
+        source, "mcptest", header, items, skip_bad=options.skip_bad, notes=(_NOTE,), lenient=True
     )
 
 

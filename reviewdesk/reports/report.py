@@ -72,14 +72,14 @@ class Report:
         *,
         skip_bad: bool,
         notes: tuple[str, ...] = (),
-        looked: ImportTally | None = None,
+        lenient: bool = False,
         raw: bool = False,
         secrets: frozenset[str] = frozenset(),
     ) -> None:
         """Store what a reader found in its first pass.
 
-        ``looked`` is the tally of that pass, if it read every value. ``raw`` gives the reader a
-        seekable stream of the bytes as stored. ``secrets`` are those of the whole file.
+        ``lenient`` reads bare NaN and Infinity. ``raw`` gives the reader a seekable stream of the
+        bytes as stored. ``secrets`` are those of the whole file.
         """
         self.format = format_name
         self.header = without_secrets(header, secrets)
@@ -89,7 +89,7 @@ class Report:
         self._items = items
         self._source = source
         self._open = source.open_raw if raw else source.open
-        self._looked = looked
+        self._lenient = lenient
         self._skip_bad = skip_bad
         self._foreign = False
         self.texts: Any = None
@@ -110,12 +110,7 @@ class Report:
         self._ballots = self._unknown = 0
         self._unread: dict[str, None] = {}
         """Some keys of the ballots that were not understood."""
-        looked = self._looked
-        self._tally = ImportTally(
-            notes=list(self._first_notes),
-            lenient=looked is not None,
-            proved=looked is not None and not looked.odd,
-        )
+        self._tally = ImportTally(notes=list(self._first_notes), lenient=self._lenient)
 
     def guard(self) -> "Report":
         """Read the file as a foreign one, without anything like an API key; return the report."""

@@ -48,16 +48,11 @@ class ImportTally:
     """What a reader counts and notes during an import.
 
     ``lenient`` is for tools that write bare NaN and Infinity: these become null, and are counted.
-    ``proved`` is true if an earlier pass over the same bytes, with the same rules, found nothing
-    ``odd``, so that their syntax need not be checked again.
     """
 
     surrogates: int = 0
     notes: list[str] = field(default_factory=list)
     lenient: bool = False
-    proved: bool = False
-    odd: bool = False
-    """Whether there was a value that only the slow decoder can read."""
     nonfinite: int = 0
     blank_lines: int = 0
     unreadable: str = ""

@@ -92,17 +92,8 @@ def text_lines(
         offset += len(raw)
 
 
-def _clean(texts: list[bytes], tally: ImportTally) -> list[Any]:
-    """Return the values of standard JSON, or ``UNCLEAN``, which the tally notes as odd."""
-    if tally.proved:
-        return [*map(msgspec.json.decode, texts)]
-    values = decode_clean(texts)
-    tally.odd = tally.odd or UNCLEAN in values
-    return values
-
-
 def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE) -> Any:
-    (value,) = _clean([line.data], tally)
+    (value,) = decode_clean([line.data])
     if value is not UNCLEAN:
         return value
     where = f"line {line.number}"
@@ -121,7 +112,7 @@ def read_lines(
 ) -> Iterator[tuple[int, Any]]:
     """Yield the values of JSON Lines with their line numbers. Errors end with ``hint``."""
     for lines in together(text_lines(stream, fail, tally, hint), _GROUP):
-        values = _clean([line.data for line in lines], tally)
+        values = decode_clean([line.data for line in lines])
         for line, value in zip(lines, values, strict=True):
             known = value is not UNCLEAN
             yield line.number, value if known else line_value(line, fail, tally, hint)
@@ -287,7 +278,7 @@ class Window:
         for _ in self.elements():
             yield index, self.value(spell_path((*path, index))), None
             index += 1
-            with closing(self._whole_elements(clean or self._clean)) as following:
+            with closing(self._whole_elements(clean or decode_clean)) as following:
                 for data, found in following:
                     if found is not UNCLEAN:
                         yield index, found, data
@@ -303,7 +294,7 @@ class Window:
 
     def clean_run(self) -> Iterator[Any]:
         """Step over the elements after this one, up to one that is not standard JSON."""
-        with closing(self._whole_elements(self._clean)) as following:
+        with closing(self._whole_elements(decode_clean)) as following:
             for _, value in following:
                 if value is UNCLEAN:
                     return
@@ -312,10 +303,6 @@ class Window:
     def leap(self) -> int:
         """Step over the following elements that are held whole, and return their number."""
         return sum(1 for _ in self._whole_elements(lambda texts: texts))
-
-    def _clean(self, texts: list[bytes]) -> Iterator[Any]:
-        for at in range(0, len(texts), _GROUP):
-            yield from _clean(texts[at : at + _GROUP], self._tally)
 
     def _whole_elements(
         self, clean: Callable[[list[bytes]], Iterable[Any]]

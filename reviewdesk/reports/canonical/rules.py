@@ -221,7 +221,7 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
         blanks = b"\n" in whole or b"\t" in whole
         escapes = _ESCAPE.search(whole) is not None
         given = quotes(whole)
-        needed = _quotes_needed(verdicts)
+        needed = quotes(json_of(verdicts))
         stored = list(texts)
         dropped = 0
         for at, text in enumerate(texts) if blanks or escapes or given != needed else ():
@@ -236,25 +236,6 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
         if given == needed + 2 * dropped and not _is_odd(verdicts, texts):
             return list(zip(verdicts, stored, strict=True))
     return [UNCLEAN] if len(texts) == 1 else [clean_verdicts([text])[0] for text in texts]
-
-
-def _quotes_needed(verdicts: Sequence[VerdictModel]) -> int:
-    """Count the quotes of verdicts as JSON, of which the long texts are not written for this."""
-    jurors = [juror for one in verdicts for juror in one.jurors]
-    reasons = [one.reason for one in jurors]
-    kept = [(one.input, one.output, one.alternative, one.rubric) for one in verdicts]
-    texts = len(reasons) - reasons.count(None) + sum(4 - some.count(None) for some in kept)
-    for juror in jurors:
-        juror.reason = None
-    for one in verdicts:
-        one.input = one.output = one.alternative = one.rubric = None
-    # Each has two quotes around its key and two around itself.
-    count = quotes(json_of(verdicts)) + 4 * texts
-    for juror, reason in zip(jurors, reasons, strict=True):
-        juror.reason = reason
-    for one, some in zip(verdicts, kept, strict=True):
-        one.input, one.output, one.alternative, one.rubric = some
-    return count
 
 
 def _is_odd(verdicts: Sequence[VerdictModel], texts: Sequence[bytes]) -> bool:

@@ -347,7 +347,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     streamed = look.outline.streamed and status == "success"
 
     samples = partial(_samples, source, zipped)
-    looked = ImportTally(lenient=True, odd=zipped or streamed)
+    looked = ImportTally(lenient=True)
     total = int(streamed)
     with source.open_raw() if zipped else source.open() as stream:
         for _, sample in () if streamed else samples(stream, looked, scores_only=True):
@@ -382,7 +382,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         items,
         skip_bad=options.skip_bad,
         notes=() if status == "success" else (f"{why}; {total}{of} samples are in it",),
-        looked=looked,
+        lenient=True,
         raw=zipped,
         secrets=named_secrets(run.spec),
     )

@@ -388,7 +388,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     envelope, rows = _envelope_and_rows(source, look, fail)
     of_file = named_secrets(envelope.get("config"), frozenset({"vars"}))
     streamed = look.outline.streamed
-    looked = ImportTally(lenient=True, odd=streamed)
+    looked = ImportTally(lenient=True)
     with source.open() as stream:
         surveyed = () if streamed else rows(stream, looked)
         seen = ResultSurvey((found.value for found in surveyed), streamed=streamed)
@@ -426,7 +426,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         _header(envelope, look),
         items,
         skip_bad=options.skip_bad,
-        looked=looked,
+        lenient=True,
         secrets=of_file,
     )
 

@@ -173,7 +173,7 @@ def open_table(
         if count > 1 and column and column in reading.used:
             raise fail("", f'has the column "{show_line(column, 60)}" twice', "Keep one of them.")
     survey = TableSurvey(scale_by_judge=bool(made.name) or made.item == "=*", streamed=streamed)
-    looked = ImportTally(lenient=True, odd=streamed)
+    looked = ImportTally(lenient=True)
     if not streamed:
         remarks = Remarks()
         with closing(layout.read(source, fail, looked)) as rows:
@@ -205,7 +205,7 @@ def open_table(
         items,
         skip_bad=options.skip_bad,
         notes=(*made.notes, *unread),
-        looked=looked,
+        lenient=True,
         raw=layout.is_binary,
     )
 

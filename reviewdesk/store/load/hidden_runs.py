@@ -61,11 +61,10 @@ MOST = 6000
 """The most rows of verdicts that one transaction writes or deletes."""
 LEAST = 100
 """The fewest rows that are chosen: fewer would touch nearly as many pages of the indexes."""
+_UNFOLDED = 32
+"""Transactions after which the log is folded into the file: each fold writes the indexes again."""
 _FEW_UNFOLDED = 3
-_MOST_UNFOLDED = 32
-_LONGEST_UNFOLDED = 0.2
-"""Transactions, and the seconds that they took, after which the log is folded into the file, so
-that it stays small. Each fold writes the pages of the indexes again."""
+"""Transactions that may be left for the next writer to fold."""
 PRAGMAS: Mapping[str, tuple[str, str]] = {
     # The row of the run comes last. Checking each row against its parent would cost a look-up.
     "foreign_keys": ("OFF", "ON"),
@@ -142,8 +141,6 @@ class LockPace(Struct):
     sleep: Callable[[float], None] = sleep
     rows: int = 500
     """The number of rows for the next transaction."""
-    unfolded: float = 0
-    """Seconds for which the lock was held since the log was folded, which sets this to 0."""
     _held: float = 0
     _left: float = float("-inf")
 
@@ -162,7 +159,6 @@ class LockPace(Struct):
         yield
         self._left = self.clock()
         self._held += self._left - start
-        self.unfolded += self._left - start
         self.took(self._left - start)
 
     def turn(self) -> None:
@@ -180,12 +176,8 @@ class Hold:
         self.conn = conn
         self.hidden = hidden
         self.pace = LockPace()
-        self._unfolded = 0
-
-    @property
-    def is_long(self) -> bool:
-        """Whether the log holds more of the run than the next writer should fold."""
-        return self._unfolded > _FEW_UNFOLDED
+        self.unfolded = 0
+        """The number of transactions in the log."""
 
     @contextmanager
     def step(self, *, hashed: bool = False) -> Iterator[None]:
@@ -204,8 +196,8 @@ class Hold:
                     "Open it again to see how far that is.",
                 )
             yield
-        self._unfolded += 1
-        if self._unfolded >= _MOST_UNFOLDED or self.pace.unfolded >= _LONGEST_UNFOLDED:
+        self.unfolded += 1
+        if self.unfolded == _UNFOLDED:
             self.fold()
         self.pace.turn()
 
@@ -258,11 +250,9 @@ class Hold:
             self.advance(bodies=bodies, rows=rows, share=0)
 
     def fold(self) -> None:
-        """Fold the log into the file and restart it, so that it stays small."""
-        self._unfolded = self.pace.unfolded = 0
+        """Fold the log into the file; the next transaction then starts it anew."""
+        self.unfolded = 0
         self.conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        # Others wrote meanwhile. These few pages are folded under the lock, unless it is taken.
-        self.conn.execute("PRAGMA wal_checkpoint(RESTART)")
 
 
 @contextmanager
@@ -281,7 +271,7 @@ def holding(conn: ExplainedConnection, hidden: HiddenRun) -> Iterator[Hold]:
     finally:
         _held.discard(hidden.token)
         # Otherwise the next label would have to fold the rest.
-        if hold.is_long:
+        if hold.unfolded > _FEW_UNFOLDED:
             with suppress(DeskError):
                 hold.fold()
         for name, (_, value_of) in PRAGMAS.items():
