@@ -18,7 +18,6 @@ from textual.filter import ANSIToTruecolor, LineFilter
 from textual.screen import Screen
 from textual.style import Style
 
-from reviewdesk.app.controllers.core import RUNS
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import Form, HelpForm, PageForm, PromptForm
@@ -32,7 +31,7 @@ from reviewdesk.app.paint.inks import (
     fallback,
     ink_styles,
 )
-from reviewdesk.app.screens.review import DeskScreen, ReviewScreen
+from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesDriver, Shown
 from reviewdesk.desk.core import Desk, found_damage
 from reviewdesk.desk.files import keep_to_desk
@@ -236,7 +235,7 @@ class TypeAhead:
             if self._app.asking:
                 waits = event.is_printable and event.key not in _MOVES_IN_DIALOG
             else:
-                waits = event.key.isdecimal() or self._app.top.bound.get(event.key) in WAITS
+                waits = event.key.isdecimal() or self._app.review.bound.get(event.key) in WAITS
             pressed = Pressed(event, event.key, at, event.is_printable, waits)
             act = self._bursts.press(pressed)
             if self._bursts.on and not before:
@@ -383,12 +382,8 @@ class ReviewApp(App[None], inherit_bindings=False):
         return next(s for s in self.screen_stack if isinstance(s, ReviewScreen))
 
     @property
-    def top(self) -> DeskScreen:
-        return next(s for s in reversed(self.screen_stack) if isinstance(s, DeskScreen))
-
-    @property
     def asking(self) -> bool:
-        return not self.screen_stack or self.screen is not self.top
+        return not self.screen_stack or self.screen is not self.review
 
     # the controller's loop
 
@@ -400,20 +395,13 @@ class ReviewApp(App[None], inherit_bindings=False):
         controller.asking = self.asking
         controller.late = self.lateness
         event(*given)
-        if (where := controller.where) != self.top.where:
-            if self.top is not self.review:
-                self.pop_screen()
-            if where != ReviewScreen.where:
-                from reviewdesk.app.screens.pages import CalibrationScreen, RunsScreen
-
-                self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
         for request in controller.take():
             _DOES[request.what](self, *request.given)
-        top = self.top
-        top.draw()
+        review = self.review
+        review.draw()
         if (follow := getattr(self.screen, "follow", None)) is not None:
             follow()
-        if top is self.review and top.ready:
+        if controller.page is None and review.ready:
             controller.guard.shown()
 
     def edit(self, text: str, suffix: str, then: Callable[[str | None], object]) -> None:
@@ -431,7 +419,7 @@ class ReviewApp(App[None], inherit_bindings=False):
 
         if isinstance(form, HelpForm):
             # A key can start the actions that are bound now.
-            able = {*self.top.bound.values()}
+            able = {*self.review.bound.values()}
             active = [action for action in ACTIONS.values() if action.id in able]
             form = dialogs.help_form(active, self.keymap.shown)
         dialog: Screen[Any]
@@ -485,7 +473,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     async def pass_on(self, event: events.Event, at: float) -> None:
         """Let a key or a paste act; ``lateness`` tells how many seconds ago it was read."""
         self.lateness = max(0.0, self.clock() - at)
-        acts = isinstance(event, events.Key) and not self.asking and self.top.press(event.key)
+        acts = isinstance(event, events.Key) and not self.asking and self.review.press(event.key)
         if not acts:
             await super().on_event(event)
 
@@ -520,7 +508,7 @@ class ReviewApp(App[None], inherit_bindings=False):
 
 _DOES: Mapping[str, Callable[..., object]] = {
     "ask": ReviewApp.ask,
-    "move": lambda app, by, pages: app.top.move(by, pages=pages),
+    "move": lambda app, by, pages: app.review.move(by, pages=pages),
     "jump": lambda app, by: app.review.jump(by),
     "copy": lambda app, text: app.copy_to_clipboard(text),
     "theme": lambda app, name: setattr(app, "theme", name),
@@ -528,7 +516,7 @@ _DOES: Mapping[str, Callable[..., object]] = {
     "edit": ReviewApp.edit,
     "close": lambda app: app.runner.end(),
     "selection": lambda app, then: app.act(then, app.screen.get_selected_text() or ""),
-    "lines": lambda app, then: app.act(then, app.top.figures_in_view),
+    "lines": lambda app, then: app.act(then, app.review.figures_in_view),
 }
 """How the controller's requests are carried out.
 

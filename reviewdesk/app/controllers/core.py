@@ -58,9 +58,6 @@ RUNS = "runs"
 Verb: TypeAlias = "Callable[[Core], object]"
 """Carries out an action; a table has it by the action's id."""
 
-FILTERED_AT_ONCE = 20_000
-"""The verdicts of a run whose filter of last time is read before the first screen."""
-
 
 class Core:
     """The whole state behind the view, and the steps that every part uses."""
@@ -128,12 +125,8 @@ class Core:
         self.stored: dict[str, Any] = {}
         """The choices that the desk keeps."""
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
-        # Some filters take seconds on a large run, so that of last time follows the first screen.
-        late = bool(view.filter) and run.verdicts > FILTERED_AT_ONCE
-        self.left = (view, notice) if late else None
-        first_view = replace(view, filter="") if late else view
         self.review = ReviewSession(
-            desk, run, first_view, outbox=self.outbox, settings=settings,
+            desk, run, view, outbox=self.outbox, settings=settings,
             claims=ItemClaims(desk, runner, clock),
         )  # fmt: skip
         first = self.review.dropped or (notice if self.session.item else "")
@@ -159,7 +152,9 @@ class Core:
 
     @property
     def panes(self) -> Panes:
-        return replace(self._panes, answer=self.session.answered)
+        """The panes; a page of figures or runs has the whole place of the item."""
+        panes = replace(self._panes, answer=self.session.answered)
+        return panes if self.page is None else replace(panes, chosen="item", zoomed=True)
 
     @property
     def shown(self) -> object:
@@ -289,12 +284,15 @@ class Core:
         self.fetches += rows or changed
         self.seek += seek
         if not keep:
-            item = None if seek else self.session.item
-            self.seen.opened(item, self.review.repeats.since(item))
-            self.start = self.start + 1
+            self._reopen(None if seek else self.session.item)
             self.guard.hide()
         self.criteria = self.review.criteria()
         self.read_reruns()
+
+    def _reopen(self, item: Item | None) -> None:
+        """Draw an item anew, from where it was left."""
+        self.seen.opened(item, self.review.repeats.since(item))
+        self.start = self.start + 1
 
     def read_reruns(self) -> None:
         """Read the re-runs of the item; none are shown while the panel's answer is hidden."""
@@ -420,7 +418,10 @@ class Core:
         if self.asking or (page and page.where) == (self.page and self.page.where):
             return False
         self.page = page
-        if page is not None:
+        if page is None:
+            self._reopen(self.session.item)
+            self.guard.interrupt()
+        else:
             self.notices[page.where] = Notice()
         return True
 
@@ -432,6 +433,7 @@ class Core:
         """Review ``run`` where its reviewer left it, at the verdict ``item`` if one is given."""
         # Looked up before anything changes: an unknown verdict must leave the review as it is.
         key = None if item is None else self.desk.find(run, item)
+        self.go(None)
         if run.hash != self.session.run.hash:
             self.review.save()
             self.reasons = None
@@ -459,7 +461,6 @@ class Core:
         if key is not None:
             self.review.goto(key)
         self.show(rows=True)
-        self.go(None)
 
     def index(self) -> None:
         """Measure the run and make its texts searchable, in the background."""

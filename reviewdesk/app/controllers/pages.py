@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
+from reviewdesk.app.paint.document import WIDE
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison
@@ -110,9 +111,9 @@ class CalibrationController:
         return None if self._core.session.withheld else self.results.get(self.page.read)
 
     @property
-    def how(self) -> tuple[object, ...]:
+    def how(self) -> object:
         """The page in view, and the choices by which it shows what was read."""
-        return self.at, self.target, self.full, self._core.session.view.blind
+        return self.at, self.target, self._core.session.view.blind
 
     def document(self) -> Document:
         session = self._core.session
@@ -206,6 +207,8 @@ class CalibrationController:
         core = self._core
         if self._folded:
             self.full = True
+            title = next(one.title for one in self.document().sections if one.title)
+            core.request("jump", title.upper())
             return
         if not self.page.drills:
             return
@@ -260,15 +263,28 @@ class RunsController:
 
     name = "Runs"
 
-    def documents(self) -> tuple[Document, Document]:
+    @property
+    def how(self) -> object:
+        """The run whose details are shown from their start."""
+        return self.shown
+
+    @property
+    def _listed(self) -> range:
+        """The runs that have a line, so that the details below or beside them stay in view."""
+        panes = self._core.panes
+        most = panes.height - 4 if panes.width >= WIDE else max(3, panes.height // 3)
+        first = max(0, min(self.cursor - most // 2, len(self.runs) - most))
+        return range(first, min(first + most, len(self.runs)))
+
+    def document(self) -> Document:
+        """Return the lines of the runs, and the details of the one under the cursor."""
         session = self._core.session
         blind = session.view.blind
-        at = (self.cursor, session.run.hash)
+        listed = self._listed
+        at = (self.cursor - listed.start, session.run.hash)
+        lines = views.run_lines([self.runs[place] for place in listed], at=at, blind=blind)
         found = self.details
-        return (
-            views.run_lines(self.runs, at=at, blind=blind),
-            Document(()) if found is None else views.run(found, blind=blind),
-        )
+        return Document(lines.sections, views.run(found, blind=blind).every if found else ())
 
     @property
     def details(self) -> RunDetails | None:
@@ -313,12 +329,14 @@ class RunsController:
             except ReviewDeskError as error:
                 self._core.complain(error)
 
-    def choose(self, index: int) -> None:
-        self.cursor = max(0, min(index, len(self.runs) - 1))
-        self._read()
+    def choose(self, line: int) -> None:
+        """Choose the run of a line of the list; there may be none."""
+        if line in range(len(self._listed)):
+            self.step(self._listed[line] - self.cursor)
 
     def step(self, lines: int) -> None:
-        self.choose(self.cursor + lines)
+        self.cursor = max(0, min(self.cursor + lines, len(self.runs) - 1))
+        self._read()
 
     def _open(self) -> None:
         if self._chosen is not None:

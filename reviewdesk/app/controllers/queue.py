@@ -21,7 +21,7 @@ from reviewdesk.domain.query.filter import (
     parse_order,
     search_words,
 )
-from reviewdesk.domain.records import Item, View
+from reviewdesk.domain.records import View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
@@ -157,15 +157,11 @@ def _apply(core: Core, view: View) -> None:
         core.recalibrate()
     else:
         core.say("reading the queue …", Tone.MUTED)
-        read(core, view)
+        _read(core, view)
 
 
-def read(core: Core, view: View, left_at: Item | None = None, notice: str | None = None) -> None:
-    """Read the queue of a view in the background.
-
-    With a ``notice`` it is the view of the last time, which goes on from its item, unless the
-    reviewer is no longer at the item ``left_at``.
-    """
+def _read(core: Core, view: View) -> None:
+    """Read the queue of a view in the background."""
     run = core.session.run
 
     def work(desk: Desk, _report: Report) -> "tuple[array[int], int]":
@@ -174,22 +170,19 @@ def read(core: Core, view: View, left_at: Item | None = None, notice: str | None
 
     def ended(found: Any, error: ReviewDeskError | None) -> None:
         session = core.session
-        if error is not None and notice is not None:
-            core.say(f"opened without the filter and order you left: {error}")
-        elif error is not None:
+        if error is not None:
             core.complain(error)
         if error or session.run.hash != run.hash or session.view.blind is not view.blind:
             return
         keys, left_out = found
-        resumes = notice is not None and session.item is left_at
         try:
-            core.review.arrive(view, keys, resumes=resumes)
+            core.review.arrive(view, keys)
         finally:
             # The queue may have changed although saving the view failed. It is drawn anew, because
             # a label key must mean the item on screen.
             core.show(rows=True)
         # How many there are stands above the list and the item.
-        core.say_here(notice or "" if resumes else kept_back(left_out))
+        core.say_here(kept_back(left_out))
 
     core.jobs.start(QUEUE, work, ended, fault="no queue")
 

@@ -468,9 +468,6 @@ class ReviewController(Core):
         """Ask for the figures, and offer kept edits, once the item is on screen."""
         self.recalibrate()
         self.assess_ahead()
-        if self.left is not None:
-            view, notice = self.left
-            queue.read(self, view, self.session.item, notice)
         self.safely(queue.offer_unsaved, self)
 
     def look_around(self) -> None:
@@ -494,14 +491,14 @@ class ReviewController(Core):
         return queue.flush(self, seconds)
 
     def resized(self, width: int, height: int) -> None:
-        self.arrange(replace(self.panes, width=width, height=height))
+        self.arrange(replace(self._panes, width=width, height=height))
 
     def step(self, lines: int) -> None:
-        step = partial(queue.step, self) if self.where != RUNS else self.page.step
+        step = self.page.step if self.where == RUNS else partial(queue.step, self)
         self.safely(step, lines)
 
     def choose_row(self, index: int) -> None:
-        choose = partial(queue.choose_row, self) if self.where != RUNS else self.page.choose
+        choose = self.page.choose if self.where == RUNS else partial(queue.choose_row, self)
         self.safely(choose, index)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:

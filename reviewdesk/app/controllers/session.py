@@ -409,15 +409,12 @@ class ReviewSession:
         self._take(view, self.desk.queue(self.session.run, view.filter, effective_order(view)))
         self._land(item, stay=stay)
 
-    def arrive(self, view: View, keys: "array[int]", *, resumes: bool = False) -> None:
-        """Take the queue of another view; if it ``resumes``, go on where that view was left."""
+    def arrive(self, view: View, keys: "array[int]") -> None:
+        """Take the queue of another filter or order."""
         old = self.session.view
         left = self.session.item
         self._take(view, keys)
-        if resumes:
-            self._land(view.item, stay=parse_filter(view.filter).decided)
-            self._trail.clear()
-        elif view.order == old.order:
+        if view.order == old.order:
             self._land(left.verdict.id if left else None, stay=True)
         elif not keys:
             self._land(None)

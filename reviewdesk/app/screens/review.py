@@ -1,8 +1,8 @@
-"""The frame of every screen, and the main one: queue, item and jury, with the strip below."""
+"""The one screen: queue, item and jury, with the strip below, or a page of figures or runs."""
 
 import os
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -10,9 +10,12 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widget import Widget
 
+from reviewdesk.app.controllers.core import REVIEW, RUNS
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, press_reason
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import PANES, Panes
+from reviewdesk.app.keys.actions import EVERYWHERE
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import (
     asking_lines,
     blockers,
@@ -32,24 +35,33 @@ from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, paint
 from reviewdesk.app.paint.styled import Painter, inline, one_line
 from reviewdesk.app.widgets.lines import Bar, Divider, ItemPainter, ItemPane, Pane, no_lines
 from reviewdesk.app.widgets.queue_list import QueueList
+from reviewdesk.views.document import Document
+
+FRAME = 5
+"""The lines around a pane: header, its title, status, strip and footer."""
+
+POLL = 1.0
+"""Seconds between two checks whether another process wrote to the desk."""
 
 
-class DeskScreen(Screen[None], inherit_bindings=False):
-    """Header, body, status line and footer; a terminal that is too small does not show them."""
+class ReviewScreen(Screen[None], inherit_bindings=False):
+    """Draws what the app holds: the review, side by side on a wide terminal, or a page of figures.
 
-    where: ClassVar[str] = ""
-    """The name under which the registry knows the screen."""
-    has_strip: ClassVar[bool] = False
+    A terminal that is too small shows neither.
+    """
 
     DEFAULT_CSS = """
-    DeskScreen { layout: vertical; background: $background; color: $foreground; }
-    DeskScreen #header { background: $desk-bar; }
-    DeskScreen #asking, DeskScreen #reasons { height: auto; max-height: 4; }
-    DeskScreen #status { height: auto; background: $background; }
-    DeskScreen #strip { height: auto; background: $desk-bar; }
-    DeskScreen #footer { background: $desk-bar; }
-    DeskScreen #tiny { height: 1fr; display: none; }
-    DeskScreen #body { height: 1fr; }
+    ReviewScreen { layout: vertical; background: $background; color: $foreground; }
+    ReviewScreen #header { background: $desk-bar; }
+    ReviewScreen #asking, ReviewScreen #reasons { height: auto; max-height: 4; }
+    ReviewScreen #status { height: auto; background: $background; }
+    ReviewScreen #strip { height: auto; background: $desk-bar; }
+    ReviewScreen #footer { background: $desk-bar; }
+    ReviewScreen #tiny { height: 1fr; display: none; }
+    ReviewScreen > #body { height: 1fr; layout: horizontal; }
+    Container > Bar { background: $desk-bar; }
+    Container > #criteria, Container > #verdict { height: auto; max-height: 4; }
+    Container > Pane, Container > QueueList { height: 1fr; background: $background; }
     """
     AUTO_FOCUS = None
     BLANK = True
@@ -58,10 +70,21 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Draw what the app ``front`` holds; its ``act`` takes events."""
         super().__init__()
         self.front = front
-        self.bound = front.keymap.bound(self.where)
-        """The action of every key that does something here."""
-        self._tiny: bool | None = None
+        self._bound: dict[str, dict[str, str]] = {
+            where: front.keymap.bound(where) for where in EVERYWHERE
+        }
         self._composed = False
+        self._arranged: tuple[Panes, bool] | None = None
+        self._place: tuple[object, ...] = ()
+        self._fetches = 0
+        self._texts = (0, 0, 0)
+        self._how: object = None
+        """What was drawn last: the panes, the place in the queue, the texts, and how a page was."""
+
+    @property
+    def bound(self) -> dict[str, str]:
+        """The action of every key that does something here."""
+        return self._bound[self.front.controller.where]
 
     @property
     def ready(self) -> bool:
@@ -71,117 +94,14 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         await super().mount_composed_widgets(widgets)
         self._composed = True
 
-    # what each screen defines
-
-    def body(self) -> ComposeResult:
-        """Yield the widgets between header and status line, inside one with the id ``body``."""
-        raise NotImplementedError
-
-    def draw_body(self, controller: ReviewController) -> None:
-        """Draw what the controller holds; what has not changed is not drawn again."""
-        raise NotImplementedError
-
-    def move(self, by: float, *, pages: bool = False) -> None:
-        """Move or scroll by lines or, with ``pages``, by screenfuls."""
-        raise NotImplementedError
-
-    @property
-    def figures_in_view(self) -> list[str]:
-        panes = (pane for pane in self.query(Pane) if pane.display)
-        return [text for pane in panes for text in pane.in_view]
-
-    # the frame
-
     def compose(self) -> ComposeResult:
-        yield Bar(id="header")
-        yield from self.body()
-        yield Bar(id="asking")
-        yield Bar(id="reasons")
-        yield Bar(id="status")
-        if self.has_strip:
-            yield Bar(id="strip")
-        yield Bar(id="footer")
-        yield Bar(tiny_lines, id="tiny")
-
-    def on_mount(self) -> None:
-        self.front.act(self.front.controller.resized, *self.app.size)
-
-    def on_resize(self, event: events.Resize) -> None:
-        if self.ready:
-            self.front.act(self.front.controller.resized, *event.size)
-
-    def draw(self) -> None:
-        if not self.ready:
-            return
-        controller = self.front.controller
-        panes = controller.panes
-        if self._tiny is not panes.tiny:
-            self._tiny = panes.tiny
-            # Textual's tooltip and toasts are children too, but they show and hide themselves.
-            for child in self.query_children("Bar, #body"):
-                child.display = (child.id == "tiny") is panes.tiny
-        self.draw_body(controller)
-        page = "" if controller.page is None else controller.page.name
-        jobs = controller.jobs
-        header = controller.session, controller.saved, jobs.text, controller.figures.pace, page
-        self.bar("header").paint(partial(one_line, header_line, *header))
-        self.bar("asking").paint(partial(asking_lines, jobs.of_many))
-        notice = controller.notice
-        text = inline(notice.text, 1000)
-        self.bar("status").paint(partial(status_lines, text, notice.tone))
-        keys = self.front.keymap.first
-        self.bar("footer").paint(partial(one_line, footer_line, controller.hints, keys))
-
-    def bar(self, name: str) -> Bar:
-        return self.query_one(f"#{name}", Bar)
-
-    def press(self, key: str) -> bool:
-        """Carry out the action of a key; return False if it has no action or quits the app."""
-        name = self.bound.get(key)
-        if name is None or name == "quit.anywhere":
-            return False
-        self.action_do(name)
-        return True
-
-    def action_do(self, name: str) -> None:
-        if self.ready:
-            self.front.act(self.front.controller.handle, name)
-
-
-FRAME = 5
-"""The lines around a pane: header, its title, status, strip and footer."""
-
-POLL = 1.0
-"""Seconds between two checks whether another process wrote to the desk."""
-
-
-class ReviewScreen(DeskScreen):
-    """Draws the review: side by side on a wide terminal, else one pane at a time."""
-
-    where = "review"
-    has_strip = True
-    DEFAULT_CSS = """
-    ReviewScreen > #body { layout: horizontal; }
-    Container > Bar { background: $desk-bar; }
-    Container > #criteria, Container > #verdict { height: auto; max-height: 4; }
-    Container > Pane, Container > QueueList { height: 1fr; background: $background; }
-    """
-
-    def __init__(self, front: Any) -> None:
-        super().__init__(front)
-        self._panes: Panes | None = None
-        self._place: tuple[object, ...] = ()
-        self._fetches = 0
-        self._texts = (0, 0, 0)
-        """What was drawn last: the panes, the place in the queue, and what texts are shown."""
-
-    def body(self) -> ComposeResult:
         act = self.front.act
         controller = self.front.controller
+        yield Bar(id="header")
         with Container(id="body"):
             with Container(id="queue-column"):
                 yield Bar(id="queue-title")
-                complain = partial(controller.complain, where=self.where)
+                complain = partial(controller.complain, where=REVIEW)
                 told = partial(act, controller.choose_row), partial(act, complain)
                 yield QueueList(controller.rows, controller.listed, *told, id="queue")
             for pane in (ItemPane(controller.seen.saw, id="item"), Pane(id="jury")):
@@ -192,6 +112,9 @@ class ReviewScreen(DeskScreen):
                         yield Bar(id="criteria")
                         yield Bar(id="verdict")
                     yield pane
+        for name in ("asking", "reasons", "status", "strip", "footer"):
+            yield Bar(id=name)
+        yield Bar(tiny_lines, id="tiny")
 
     def on_mount(self) -> None:
         """Begin the review, and look from time to time for what other processes wrote."""
@@ -199,11 +122,18 @@ class ReviewScreen(DeskScreen):
         self.call_after_refresh(self.front.begin)
         self.set_interval(POLL, self._poll)
 
+    def on_resize(self, event: events.Resize) -> None:
+        if self.ready:
+            self.front.act(self.front.controller.resized, *event.size)
+
     def _poll(self) -> None:
         controller = self.front.controller
         remote = self.app.is_headless or self.app.is_web
         gone = not remote and not os.isatty(0)
         self.front.act(controller.end if gone else controller.poll)
+
+    def bar(self, name: str) -> Bar:
+        return self.query_one(f"#{name}", Bar)
 
     # the panes
 
@@ -222,33 +152,60 @@ class ReviewScreen(DeskScreen):
         return self.queue if panes.current == "queue" else self.text(panes.current)
 
     def move(self, by: float, *, pages: bool = False) -> None:
-        """Move through the list, or scroll the pane that has the keys."""
-        widget = self._focused(self.front.controller.panes)
+        """Move by lines or, with ``pages``, by screenfuls: in a list, or the text with the keys."""
+        controller = self.front.controller
+        widget = self._focused(controller.panes)
         lines = int(by * widget.page) if pages else int(by)
-        if isinstance(widget, QueueList):
-            self.front.act(self.front.controller.step, lines)
+        if isinstance(widget, QueueList) or (controller.where == RUNS and not pages):
+            self.front.act(controller.step, lines)
         else:
             widget.move(lines)
 
     def jump(self, by: int | str) -> None:
-        """Scroll the pane that has the keys by sections, or the jury to a section's title."""
-        if isinstance(by, str):
-            self.text("jury").reach(by)
-            return
+        """Scroll the pane that has the keys by sections, or to a section's title."""
         jury = self.front.controller.panes.current == "jury"
-        self.text("jury" if jury else "item").jump(by)
+        pane = self.text("jury" if jury else "item")
+        if isinstance(by, str):
+            pane.reach(by)
+        else:
+            pane.jump(by)
 
     @property
     def figures_in_view(self) -> list[str]:
+        if self.front.controller.page is not None:
+            return self.item.in_view
         return [self.bar("strip").text, self.bar("header").text]
 
     # drawing
 
-    def draw_body(self, controller: ReviewController) -> None:
+    def draw(self) -> None:
+        """Draw what the controller holds; what has not changed is not drawn again."""
+        if not self.ready:
+            return
+        controller = self.front.controller
+        page = controller.page
+        arranged = controller.panes, page is None
+        if arranged != self._arranged:
+            self._arranged = arranged
+            self._arrange(controller.panes, review=page is None)
+        if page is None:
+            self._draw_review(controller)
+        else:
+            self.item.show(partial(painted_page, page.document()), keep=page.how == self._how)
+        self._how = None if page is None else page.how
+        jobs = controller.jobs
+        name = "" if page is None else page.name
+        header = controller.session, controller.saved, jobs.text, controller.figures.pace, name
+        self.bar("header").paint(partial(one_line, header_line, *header))
+        self.bar("asking").paint(partial(asking_lines, jobs.of_many))
+        notice = controller.notice
+        text = inline(notice.text, 1000)
+        self.bar("status").paint(partial(status_lines, text, notice.tone))
+        keys = self.front.keymap.first
+        self.bar("footer").paint(partial(one_line, footer_line, controller.hints, keys))
+
+    def _draw_review(self, controller: ReviewController) -> None:
         panes = controller.panes
-        if panes != self._panes:
-            self._panes = panes
-            self._arrange(panes)
         session = controller.session
         queue = self.queue
         queue.fill(session.keys, blind=session.view.blind, chosen=session.chosen)
@@ -273,8 +230,13 @@ class ReviewScreen(DeskScreen):
         key = self.front.keymap.first("blocker")
         self.bar("strip").paint(partial(strip_lines, session, controller.figures, key))
 
-    def _arrange(self, panes: Panes) -> None:
+    def _arrange(self, panes: Panes, *, review: bool) -> None:
         """Show the panes that are in view, and give the keys to the current one."""
+        # Textual's tooltip and toasts are children too, but they show and hide themselves.
+        for child in self.query_children("Bar, #body"):
+            child.display = (child.id == "tiny") is panes.tiny
+        for name in ("item-title", "criteria", "verdict", "reasons", "strip"):
+            self.bar(name).display = review and not panes.tiny
         columns = {panes.current: 0} if panes.alone else panes.columns
         for name in PANES:
             column = self.query_one(f"#{name}-column")
@@ -328,12 +290,29 @@ class ReviewScreen(DeskScreen):
     # events
 
     def press(self, key: str) -> bool:
-        """Carry out the action of a key, or pass it to the line of reasons while that is open."""
+        """Carry out the action of a key; return False if it has no action or quits the app.
+
+        While the line of reasons is open, its keys go there.
+        """
         controller = self.front.controller
-        if controller.reasons is None or key not in REASON_KEYS:
-            return super().press(key)
-        self.front.act(controller.safely, press_reason, controller, key)
+        if controller.reasons is not None and controller.page is None and key in REASON_KEYS:
+            self.front.act(controller.safely, press_reason, controller, key)
+            return True
+        name = self.bound.get(key)
+        if name is None or name == "quit.anywhere":
+            return False
+        self.action_do(name)
         return True
+
+    def action_do(self, name: str) -> None:
+        if self.ready:
+            self.front.act(self.front.controller.handle, name)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the run that is clicked in the list of runs."""
+        if event.widget is self.item and self.front.controller.where == RUNS:
+            line = event.y + self.item.scroll_offset.y
+            self.front.act(self.front.controller.choose_row, line - 1)
 
     def on_screen_resume(self) -> None:
         self.front.act(self.front.controller.guard.interrupt)
@@ -349,6 +328,10 @@ class ReviewScreen(DeskScreen):
         here = event.widget is self.focused and not panes.alone
         if here and name in panes.names and name != panes.current:
             self.front.act(self.front.controller.choose_pane, name)
+
+
+def painted_page(document: Document, width: int, _height: int) -> PaintedItem:
+    return PaintedItem(document_lines(document, width))
 
 
 def _title_notes(controller: ReviewController) -> dict[str, str]:

@@ -395,11 +395,15 @@ class ItemPane(Pane):
         self._scroll_to_anchor()
 
     def _anchored_line(self) -> int:
+        if not self.layout_of_item.parts:
+            return super()._anchored_line()
         return self.layout_of_item.line(self._top, self.page)
 
     def _anchor_at(self, line: int) -> None:
         if self.layout_of_item.parts:
             self._top = self.layout_of_item.place(line)
+        else:
+            super()._anchor_at(line)
 
     @property
     def stops(self) -> list[int]:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers import core
 from reviewdesk.app.controllers.jobs import QUEUE
 from reviewdesk.app.controllers.queue import mode_notice
 from reviewdesk.desk.core import Desk
@@ -14,7 +13,7 @@ from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
-from tests.app.builders import WIDE, open_run, refunds, report, verdict
+from tests.app.builders import open_run, refunds, report, verdict
 from tests.app.reviewkit import Review, beside, form_of, question_of, reviewing
 
 Opened = tuple[Desk, Run]
@@ -301,25 +300,6 @@ def test_blind_review_hides_and_takes_its_order_at_once(opened_desk: Opened) -> 
     review.finish(QUEUE)
     assert review.current == first
     assert list(review.session.keys) == list(review.desk.queue(review.run, "", "mix"))
-
-
-def test_a_filter_of_last_time_is_read_after_the_first_screen_of_a_large_run(
-    opened_desk: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    last = name(opened_desk, 3)
-    assert Review(*opened_desk, view=View(filter=f"id~{last}"), begun=False).session.view.filter
-    monkeypatch.setattr(core, "FILTERED_AT_ONCE", 0)
-    for moves in (0, 1):
-        review = Review(*opened_desk, view=View(filter=f"id~{last}", item=last), begun=False)
-        review.controller.begin(*WIDE)
-        assert review.session.view.filter == ""
-        assert review.current == last
-        review.controller.settle()
-        review.quietly(*["item.next"] * moves)
-        review.finish(QUEUE)
-        assert [*review.session.keys] == review.desk.queue(review.run, f"id~{last}").tolist()
-        assert review.current == last
-        assert review.notice == ""
 
 
 def test_a_screen_fetches_its_own_rows_only(opened_desk: Opened) -> None:

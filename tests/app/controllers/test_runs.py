@@ -200,7 +200,9 @@ def test_moves_stay_within_the_list_and_a_click_chooses(review: Review) -> None:
     assert page(review).cursor == 1
     review.press("first")
     assert page(review).cursor == 0
-    review.controller.choose_row(7)
+    review.controller.choose_row(7)  # below the list
+    assert page(review).cursor == 0
+    review.controller.choose_row(1)
     assert page(review).cursor == 1
 
 

@@ -22,7 +22,7 @@ from reviewdesk.app.keys.commands import (
     parse_command,
 )
 from reviewdesk.app.screens.dialogs import PageDialog
-from reviewdesk.app.screens.review import DeskScreen
+from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.domain.query.filter import Option
 from reviewdesk.errors import UsageError
 from tests.app.appkit import SMALL, Stage, showing, verdict
@@ -52,10 +52,10 @@ def test_titles_tell_actions_apart() -> None:
     assert twice == []
 
 
-async def on(stage: Stage, name: str) -> DeskScreen:
+async def on(stage: Stage, name: str) -> ReviewScreen:
     stage.app.act(lambda: screens.go(stage.controller, name))
     await stage.settle()
-    return stage.app.top
+    return stage.app.review
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ async def test_every_action_is_in_the_palette(tmp_path: Path) -> None:
         for action in ACTIONS.values():
             assert matching(action.title, ACTIONS.values())[0] == action
         await stage.press("ctrl+p", *"calibr", "enter")
-        assert stage.app.top.where == "calibration"
+        assert stage.controller.where == "calibration"
         await stage.press("ctrl+p", *"no such", "enter")
         assert "no action has these words" in stage.drawn()
 

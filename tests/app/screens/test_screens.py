@@ -10,7 +10,6 @@ from textual.worker import WorkerCancelled
 
 from reviewdesk.app.controllers.pages import PAGES, CalibrationController
 from reviewdesk.app.screens.dialogs import PageDialog
-from reviewdesk.app.screens.pages import CalibrationScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Run, Truth
@@ -66,12 +65,6 @@ async def test_screens_survive_every_size(opened: Opened) -> None:
 NAMES = [page.name for page in PAGES]
 
 
-def screen(stage: Stage) -> CalibrationScreen:
-    top = stage.app.top
-    assert isinstance(top, CalibrationScreen)
-    return top
-
-
 def name(stage: Stage) -> str:
     page = stage.controller.page
     assert isinstance(page, CalibrationController)
@@ -79,7 +72,7 @@ def name(stage: Stage) -> str:
 
 
 def pane(stage: Stage) -> Pane:
-    return screen(stage).query_one(Pane)
+    return stage.review.item
 
 
 @pytest.mark.slow
