@@ -102,12 +102,17 @@ def label(
 
 @label.command(epilog="Example: reviewdesk label defer refund-after-30-days")
 @verdict_argument
+@flag("--close", "Close an item that you deferred twice.")
 @options("run", "json")
-def defer(*, verdict: str, run_name: str | None) -> None:
-    """Move VERDICT to the end of your queue."""
+def defer(*, verdict: str, close: bool, run_name: str | None) -> None:
+    """Move VERDICT to the end of your queue.
+
+    With --close, no label waits for it. In intervals, gates count it as wrong at the lower end, and
+    as right at the upper end.
+    """
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        report_event(desk, desk.defer(key))
+        report_event(desk, desk.close_item(key) if close else desk.defer(key))
 
 
 @label.command(epilog="Example: reviewdesk label undo")

@@ -26,7 +26,7 @@ from reviewdesk.domain.records import (
     View,
 )
 from reviewdesk.domain.tags import checked_name
-from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
+from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError, UsageError
 from reviewdesk.file_output import is_desk
 from reviewdesk.store import events, queue, reviewers, runs, verdicts, verification
 from reviewdesk.store.connect import (
@@ -347,6 +347,14 @@ class Desk:
 
     def defer(self, key: int) -> Event:
         return _save(self, Edit("defer", key))
+
+    def close_item(self, key: int) -> Event:
+        item = self.item(key)
+        if not edits.may_close(self, item):
+            raise UsageError(
+                f"{item.verdict.id}: you have not deferred it twice", "Label it, or defer it again."
+            )
+        return _save(self, edits.closing(key))
 
     def undo(self) -> Event | None:
         return edits.whole(self, "undo")

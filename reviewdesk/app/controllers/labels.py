@@ -22,10 +22,11 @@ from reviewdesk.app.controllers.state import (
     PromptForm,
     choice,
     one_page,
+    question_form,
 )
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits, repeats
-from reviewdesk.desk.review.edits import Edit
+from reviewdesk.desk.review.edits import Edit, closing, may_close
 from reviewdesk.desk.team import agreement
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Event, Item, Truth
@@ -36,6 +37,11 @@ from reviewdesk.views.document import Tone
 from reviewdesk.views.queue import turned
 from reviewdesk.views.words import TRUTHS, decided, plural
 
+CLOSING = (
+    "It then counts as wrong in the lower end of each interval that gates use, and as right in "
+    "the upper one."
+)
+"""The effect of closing an item, in words."""
 MOST = 1000
 """The most verdicts that are labelled together, so that the desk is locked for a moment only."""
 BECAUSE = "label.because"
@@ -209,7 +215,24 @@ def _defer(core: Core) -> None:
     item = core.item_to_change("defer")
     if item is None:
         return
+    if not may_close(core.desk, item):
+        _put_off(core, item)
+        return
 
+    def close(core: Core, item: Item) -> None:
+        act = closing(item.row.key, blind=_is_blind(core, item), view=core.review.place())
+        core.say(f"closed {show_line(item.verdict.id)} without an answer")
+        _decide(core, item, act, "close")
+
+    def answered(closes: bool | None) -> None:
+        if closes is not None:
+            _if_still_there(core, item, close if closes else _put_off)
+
+    question = f"{show_line(item.verdict.id, 80)} was deferred twice. Close it without an answer?"
+    core.ask(question_form(question, f"{CLOSING} With n it is deferred again."), answered)
+
+
+def _put_off(core: Core, item: Item) -> None:
     def saved(_event: object) -> None:
         core.last_saved = "saved ✓ defer"
 

@@ -93,6 +93,21 @@ def tags(key: int, wanted: Sequence[str], added: Sequence[str] | None = None) ->
     return Edit("tags", key, facts)
 
 
+DEFERRED = 2
+"""How often a reviewer defers an item before closing it without an answer."""
+
+
+def may_close(desk: OpenFile, item: Item) -> bool:
+    mine = (event for event in item.history if event.reviewer == desk.reviewer)
+    return sum(event.kind == "defer" and not event.undone for event in mine) >= DEFERRED
+
+
+def closing(key: int, **more: Any) -> Edit:
+    """Return the edit that closes an item without an answer: a label ``unsure`` that says so."""
+    view = more.pop("view", None)
+    return Edit("label", key, {"closed": True, **more}, Truth.UNSURE, view=view)
+
+
 def mark(key: int, on: bool) -> Edit:
     return Edit("mark", key, {"on": on})
 

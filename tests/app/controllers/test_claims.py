@@ -13,7 +13,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team import claims
 from reviewdesk.domain.records import Truth, View
 from tests.app.appkit import SMALL, open_run, report, showing, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 
 FILE = View(order="file")
 
@@ -188,6 +188,30 @@ def test_the_key_goes_to_an_item_that_the_filter_leaves_out(tmp_path: Path) -> N
     review.command("filter label:pass")
     review.press("blocker")
     assert review.current == skipped
+
+
+def test_an_item_deferred_twice_may_be_closed(tmp_path: Path) -> None:
+    review = opened(tmp_path)
+    name = review.current
+    review.press("defer", "label.pass")
+    assert not review.dialogs
+    review.press("blocker", "defer")
+    assert not review.dialogs
+    review.press("blocker", "defer")
+    assert question_of(review)[0] == f"{name} was deferred twice. Close it without an answer?"
+    # With escape nothing happens, with n it is deferred once more.
+    review.answer(None)
+    assert (review.current, len(review.events("defer"))) == (name, 2)
+    review.press("defer")
+    review.answer(False)
+    assert len(review.events("defer")) == 3
+    review.press("blocker", "defer")
+    review.answer(True)
+    (made,) = [event for event in review.events() if event.detail.get("closed")]
+    assert (made.verdict, made.label) == (name, Truth.UNSURE)
+    assert waiting(review) == []
+    review.press("undo")
+    assert waiting(review) == [1]
 
 
 def test_a_blind_session_names_what_was_skipped_and_no_strata(blind: Review) -> None:

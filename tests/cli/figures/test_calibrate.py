@@ -1,5 +1,6 @@
 """``calibrate``, as JSON that others may rely on and in plain words."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -198,6 +199,12 @@ def test_the_shell_names_what_blocks_and_closes_it(cli: Cli, desk_path: Path) ->
     assert f"Decide {name}: until then, 24 labels do not count." in cli("calibrate").out
     assert cli("calibrate", "--json").json["blockers"] == [{"id": name, "waiting": 24}]
     assert f"decide {name}: until then, 24 labels do not count" in cli("labels", "export").err
-    assert cli("defer", name).code == 0
-    assert cli("label", name, "unsure").code == 0
+    refused = cli("defer", name, "--close")
+    assert refused.code == 2
+    assert f"{name}: you have not deferred it twice" in refused.err
+    for _ in range(2):
+        assert cli("defer", name).code == 0
+    closed = cli("defer", name, "--close", "--json")
+    assert closed.code == 0
+    assert json.loads(closed.out)["label"] == "unsure"
     assert cli("calibrate", "--json").json["blockers"] == []

@@ -22,6 +22,7 @@ from reviewdesk.domain.stats.correction import rogan_gladen
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.rates import part_interval
 from reviewdesk.domain.stats.reliability import fit
+from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.store import figures
@@ -203,6 +204,27 @@ def test_a_blind_session_names_the_same_item_whatever_the_panel_said(tmp_path: P
             assert (one.key, one.waiting, one.before) == (keys[4], 7, True)
             found.append(one)
     assert found[0] == found[1]
+
+
+def test_closing_needs_two_deferrals_of_the_same_reviewer(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    with closing(open_desk(path)) as desk, closing(Desk.open(path, reviewer="ben")) as ben:
+        key = desk.queue(run_of(desk), "", "draw")[0]
+        for _ in range(2):
+            with pytest.raises(UsageError, match="you have not deferred it twice"):
+                desk.close_item(key)
+            desk.defer(key)
+            ben.defer(key)
+        desk.undo()
+        with pytest.raises(UsageError, match="you have not deferred it twice"):
+            desk.close_item(key)
+        desk.redo()
+        made = desk.close_item(key)
+        assert (made.label, made.detail["closed"]) == (Truth.UNSURE, True)
+        assert desk.rows([key])[0].label is Truth.UNSURE
+        desk.undo()
+        assert desk.rows([key])[0].label is None
+        assert desk.verify().ok
 
 
 SEED = "7"

@@ -320,7 +320,9 @@ def at_most(least: float | None, most: float | None, slack: float = 1e-9) -> boo
 def test_no_answer_to_a_closed_item_lies_outside_its_ends(desk: Desk) -> None:
     run, hard = labelled_run(desk)
     for key in hard:
-        desk.label(key, Truth.UNSURE)
+        desk.defer(key)
+        desk.defer(key)
+        desk.close_item(key)
     closed = ends(desk, run)
     for _ in hard:
         desk.undo()
