@@ -232,7 +232,6 @@ class Desk:
     def heard(self, done: Applied) -> None:
         """Follow an action of this connection, once it is on disk, instead of reading it again."""
         self.recent = (*self.recent[-7:], done)
-        self.apart.heard(done)
         if self._labels is None:
             return
         state, labels = self._labels

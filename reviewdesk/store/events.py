@@ -226,13 +226,10 @@ def holds(conn: Connection, seen: Head) -> bool:
     return bool(found == seen.hash) if found else seen == Head()
 
 
-def touched(
-    conn: Connection, seen: Head, limit: int, reviewer: str
-) -> tuple[Head, set[bytes], set[bytes]] | None:
+def touched(conn: Connection, seen: Head, limit: int) -> tuple[Head, set[bytes]] | None:
     """Return the newest event, and the items whose labels may have changed since ``seen``.
 
-    First those that only ``reviewer`` has labelled or revealed since, then all others. ``None`` if
-    ``seen`` was never the newest event, or after more than ``limit`` events or items.
+    ``None`` if ``seen`` was never the newest event, or after more than ``limit`` events or items.
     """
     query = """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
                WHERE key >= ? ORDER BY key LIMIT ?"""
@@ -240,18 +237,16 @@ def touched(
     if seen.key and (not rows or (rows[0]["key"], rows[0]["hash"]) != (seen.key, seen.hash)):
         return None
     added = rows[1:] if seen.key else rows
-    own: set[bytes] = set()
-    others: set[bytes] = set()
+    found: set[bytes] = set()
     for row in added:
         if row["kind"] in {"label", "adjudicate", "reveal"}:
-            (own if row["reviewer"] == reviewer else others).add(row["item"])
+            found.add(row["item"])
         elif row["target"] is not None:
             place = (row["desk"], row["reviewer"], row["target"])
-            others |= _items_of_action(conn, *place, limit + 1)
-        if max(len(added), len(own | others)) > limit:
+            found |= _items_of_action(conn, *place, limit + 1)
+        if max(len(added), len(found)) > limit:
             return None
-    newest = Head(rows[-1]["key"], rows[-1]["hash"]) if rows else Head()
-    return newest, own - others, others
+    return Head(rows[-1]["key"], rows[-1]["hash"]) if rows else Head(), found
 
 
 def _items_of_action(
@@ -277,7 +272,7 @@ COUNTER = """coalesce(json_extract(e.detail, '$.counter'),
 IN_ORDER = f"{COUNTER}, e.desk, e.reviewer, e.seq"
 """The order of events ``e`` that is the same on all desks; two desks may give one counter."""
 
-ENDS = f"""WITH RECURSIVE desks(desk) AS (
+CHAINS = """WITH RECURSIVE desks(desk) AS (
               SELECT min(desk) FROM label_events UNION ALL
               SELECT (SELECT min(desk) FROM label_events WHERE desk > d.desk)
               FROM desks d WHERE d.desk IS NOT NULL),
@@ -286,12 +281,13 @@ ENDS = f"""WITH RECURSIVE desks(desk) AS (
               FROM desks d WHERE desk IS NOT NULL UNION ALL
               SELECT c.desk, (SELECT min(reviewer) FROM label_events
                               WHERE desk = c.desk AND reviewer > c.reviewer)
-              FROM chains c WHERE c.reviewer IS NOT NULL)
-            SELECT max({COUNTER}) FROM chains c CROSS JOIN label_events e
+              FROM chains c WHERE c.reviewer IS NOT NULL)"""
+"""The chains of the log; it jumps from one to the next by index."""
+ENDS = f"""{CHAINS} SELECT max({COUNTER}) FROM chains c CROSS JOIN label_events e
             ON e.desk = c.desk AND e.reviewer = c.reviewer
                AND e.seq = (SELECT max(seq) FROM label_events
                             WHERE desk = c.desk AND reviewer = c.reviewer)"""
-"""The highest counter: that of the last event of a chain. It jumps from chain to chain by index."""
+"""The highest counter: that of the last event of a chain."""
 
 
 def coverage(conn: Connection, desk: str) -> Mapping[str, Covered]:
@@ -419,11 +415,10 @@ def _tags(rows: Iterator[Row] | Cursor) -> Counter[tuple[str, str]]:
 
 
 def _add_tags(conn: Connection, changes: Counter[tuple[str, str]]) -> None:
-    conn.executemany(
-        """INSERT INTO tag_uses VALUES (?, ?, ?)
-           ON CONFLICT DO UPDATE SET items = items + excluded.items""",
-        [(author, tag, more) for (author, tag), more in changes.items() if more],
-    )
+    query = """INSERT INTO tag_uses VALUES (?, ?, ?)
+               ON CONFLICT DO UPDATE SET items = items + excluded.items"""
+    if rows := [(author, tag, more) for (author, tag), more in changes.items() if more]:
+        conn.executemany(query, rows)
 
 
 def state_problems(conn: Connection) -> Iterator[str]:

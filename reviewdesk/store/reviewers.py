@@ -26,7 +26,15 @@ from reviewdesk.store.connect import (
     value,
     writing,
 )  # fmt: skip
-from reviewdesk.store.events import IN_ORDER, NewEvent, append, changed_items, desk_id, follow
+from reviewdesk.store.events import (
+    CHAINS,
+    IN_ORDER,
+    NewEvent,
+    append,
+    changed_items,
+    desk_id,
+    follow,
+)
 from reviewdesk.store.schema import VERSION
 from reviewdesk.store.verification import refuse_harmful
 
@@ -172,15 +180,7 @@ def labellers(conn: Connection, run: int) -> list[tuple[str, int, str]]:
     return [(row[0], row[1], row[2]) for row in conn.execute(query, (run,))]
 
 
-_OTHERS_WORK = """WITH RECURSIVE chain (desk, reviewer) AS (
-             SELECT * FROM (SELECT desk, reviewer FROM label_events
-                            ORDER BY desk, reviewer LIMIT 1)
-             UNION ALL
-             SELECT n.desk, n.reviewer FROM chain c JOIN label_events n ON n.key = (
-               SELECT key FROM label_events WHERE (desk, reviewer) > (c.desk, c.reviewer)
-               ORDER BY desk, reviewer LIMIT 1))
-           SELECT 1 FROM chain WHERE reviewer NOT IN (?, ?) LIMIT 1"""
-"""Finds out if anybody else has a chain in the log; reads one row of each."""
+_OTHERS_WORK = f"{CHAINS} SELECT 1 FROM chains WHERE reviewer NOT IN (?, ?) LIMIT 1"
 _FEW = """SELECT c.item, count(*) AS labels,
                  EXISTS (SELECT 1 FROM label_events r WHERE r.item = c.item
                            AND r.kind = 'reveal' AND r.reviewer = ?) AS revealed

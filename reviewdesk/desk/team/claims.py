@@ -7,7 +7,7 @@ from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.team import MOST_OPINIONS, is_double
-from reviewdesk.domain.records import NOT_WITHHELD, Applied, Head, Run, Withheld
+from reviewdesk.domain.records import NOT_WITHHELD, Head, Run, Withheld
 from reviewdesk.store import figures, reviewers, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import head, marks, touched
@@ -58,11 +58,6 @@ def _kept(desk: OpenFile, name: str, given: float | None) -> object:
     return given
 
 
-_TELL = frozenset({"label", "repeat", "defer", "note", "tags", "mark"})
-"""The kinds of a reviewer's events that do not change what is withheld from the reviewer,
-unless their item is withheld."""
-
-
 def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld:
     """Read what is withheld from the reviewer at this moment, of some items or of all."""
     if desk.double is None:
@@ -100,11 +95,11 @@ class WithheldLabels:
         self._desk = desk
         self.seen: Head | None = None
         """The newest event that was read."""
-        self._double: tuple[float | None, int] | None = None
+        self._asked: tuple[float, int] | None = None
+        self._changes = 0
+        """What was asked for when the log was last read, and the rows written by then."""
         self._waiting: set[bytes] = set()
         self._others: set[bytes] = set()
-        self._current = False
-        """Whether everything that this connection knows of the log was read."""
         self._run = 0
         self._keys: dict[bytes, frozenset[int]] = {}
         """The verdicts of the waiting items in the run that was asked for last."""
@@ -115,35 +110,16 @@ class WithheldLabels:
         desk = self._desk
         if desk.double is None:
             return NOT_WITHHELD
-        found = None
-        double = desk.double, desk.opinions
-        if self._current and desk.still and double == self._double:
-            return Withheld(desk.reviewer, self._waiting, self._others)
-        if self.seen is not None and double == self._double:
-            found = touched(desk.conn, self.seen, 500, desk.reviewer)
-        if found is None:
-            self.seen = head(desk.conn)
-            self._double = double
-            self._follow(None)
-        else:
-            self.seen, own, others = found
-            # What only the reviewer labelled or revealed was told already, unless it is withheld.
-            self._follow(others | (own & (self._waiting | self._others)))
-        self._current = True
+        asked = desk.double, desk.opinions
+        if not desk.still or (self._asked, self._changes) != (asked, desk.conn.total_changes):
+            since = None
+            if self.seen is not None and self._asked == asked:
+                since = touched(desk.conn, self.seen, 500)
+            self.seen, items = since or (head(desk.conn), None)
+            self._follow(items)
+            self._asked = asked
+            self._changes = desk.conn.total_changes
         return Withheld(desk.reviewer, self._waiting, self._others)
-
-    def heard(self, done: Applied) -> None:
-        """Follow an action of the desk's reviewer if no other event came before it."""
-        if self.seen is not None and done.head.key <= self.seen.key:
-            return
-        told = all(
-            event.kind in _TELL and bytes.fromhex(event.item_hash or "") not in withheld
-            for event in done.events
-            for withheld in (self._waiting, self._others)
-        )
-        self._current = told and self.seen is not None and self.seen.key + 1 == done.first
-        if self._current:
-            self.seen = done.head
 
     def _follow(self, items: set[bytes] | None) -> None:
         if items is not None and not items:
