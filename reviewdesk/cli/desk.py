@@ -177,12 +177,12 @@ def merge(*, other: Path) -> None:
             {"desk": one.desk, "reviewer": one.reviewer, "events": one.events, "new": one.taken}
             for one in found.chains
         ]
-        put_shape(found, "new head", chains=chains)
+        put_shape(found, "new=taken head", chains=chains)
         return
     for one in found.chains:
         if one.taken:
             put(f"{chain_name(one.reviewer, one.desk)}: {one.taken} of {one.events} events are new")
-    put(f"{found.new} events are new, head {found.head}")
+    put(f"{found.taken} events are new, head {found.head}")
 
 
 @desk.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")

@@ -73,18 +73,7 @@ class SharedChain(Struct, frozen=True):
     sent: int = 0
 
 
-class Merged(Struct, frozen=True):
-    """The chains of another desk, and the head of the log that holds them."""
-
-    chains: tuple[SharedChain, ...]
-    head: str
-
-    @property
-    def new(self) -> int:
-        return sum(one.taken for one in self.chains)
-
-
-def merge(desk: Desk, other: Path) -> Merged:
+def merge(desk: Desk, other: Path) -> "Synced":
     """Merge every chain of another desk file, which is only read; one bad chain stops the merge."""
     refuse_read_only(desk.conn)
     if other.exists() and other.samefile(desk.path):
@@ -103,7 +92,7 @@ def merge(desk: Desk, other: Path) -> Merged:
             for (name, read), count in zip(chains, counts, strict=True)
         ]
         filters.add_digits(desk, conn)
-    return Merged(tuple(found), desk.head())
+    return Synced(str(other), tuple(found), head=desk.head())
 
 
 class _Arriving:
@@ -136,14 +125,13 @@ class _Arriving:
         desk = self._desk
         here = reviewers.end(desk.conn, *astuple(name)).seq
         older = self._counted[name.desk].get(name.reviewer)
-        check = ChainCheck(name.desk, name.reviewer, older)
         pace = LockPace()
         new = 0
         # The events that a chain covers itself come with the one that covers them.
         least = older.seq + 1 if older and name.reviewer == DESK else 0
         with _named(name):
-            every = ((event, check.add(event)) for event in read())
-            left = (one for one in every if one[0].seq > here)
+            new_events = (event for event in read() if event.seq > here)
+            left = ((event, older.counter(event.seq) if older else None) for event in new_events)
             while some := list(islice(left, max(pace.rows, least))):
                 with pace.timed(), writing(desk.conn):
                     reviewers.begin(desk.conn, desk.at())
@@ -206,14 +194,14 @@ class RefusedFile(Struct, frozen=True):
 
 
 class Synced(Struct, frozen=True):
-    """What was exchanged with a place, and the head of the log after it."""
+    """What was exchanged with a place, or taken from a desk, and the head of the log after it."""
 
     place: str
     chains: tuple[SharedChain, ...]
-    runs: tuple[SyncedRun, ...]
-    refused: tuple[RefusedFile, ...]
-    notes: tuple[str, ...]
-    head: str
+    runs: tuple[SyncedRun, ...] = ()
+    refused: tuple[RefusedFile, ...] = ()
+    notes: tuple[str, ...] = ()
+    head: str = ""
 
     @property
     def taken(self) -> int:
@@ -268,7 +256,7 @@ class _Sync:
                 found.append(path)
             elif not path.rpartition("/")[2].startswith("."):
                 self.notes.append(f"{path}: not a file of a desk, left alone")
-        return sorted(found)
+        return found
 
     @contextmanager
     def refusing(self, path: str, hint: str) -> Iterator[None]:
@@ -399,31 +387,26 @@ class SharedFolder:
             hint = "Check the path, and that the share is mounted."
             raise UsageError(f"{path}: there is no folder {path.parent}", hint)
 
-    def entries(self, folder: str) -> Iterator[str]:
-        """Yield the names of the files of a folder and of the folders in it."""
-        for count, entry in enumerate(self._walk(folder, deeper=1)):
-            if count > MOST_FILES:
-                raise DeskError(
-                    f"{self.address}: has more than {MOST_FILES:,} files",
-                    "Give your team a folder of its own.",
-                )
-            yield entry
-
-    def _walk(self, folder: str, deeper: int) -> Iterator[str]:
+    def entries(self, folder: str) -> list[str]:
+        """Return the names of the files of a folder and of the folders in it."""
+        folders = [folder]
+        found: list[str] = []
         try:
-            self._refuse_links(folder)
-            with os.scandir(self._root / folder) as found:
-                for one in found:
-                    name = f"{folder}/{one.name}"
-                    if one.is_dir(follow_symlinks=False):
-                        if deeper:
-                            yield from self._walk(name, deeper - 1)
-                    else:
-                        yield name
+            for place in folders:
+                self._refuse_links(place)
+                for one in (self._root / place).iterdir():
+                    is_folder = place == folder and one.is_dir() and not one.is_symlink()
+                    (folders if is_folder else found).append(f"{place}/{one.name}")
         except FileNotFoundError:
-            return
+            pass
         except OSError as error:
             raise _failed(f"{self.address}/{folder}", error, "Check its permissions.") from error
+        if len(found) > MOST_FILES:
+            raise DeskError(
+                f"{self.address}: has more than {MOST_FILES:,} files",
+                "Give your team a folder of its own.",
+            )
+        return sorted(found)
 
     @contextmanager
     def copied(self, name: str, most: int) -> Iterator[BinaryIO]:
@@ -433,11 +416,9 @@ class SharedFolder:
             try:
                 self._refuse_links(name.rpartition("/")[0])
                 with open_regular(path) as given:
-                    while block := given.read(BLOCK):
-                        most -= len(block)
-                        if most < 0:
-                            raise PlaceProblem(LARGER)
-                        into.write(block)
+                    if os.fstat(given.fileno()).st_size > most:
+                        raise PlaceProblem(LARGER)
+                    copyfileobj(given, into, BLOCK)
             except OSError as error:
                 hint = "Check the connection and whether you may read it, and sync again."
                 if error.errno == errno.EINVAL:

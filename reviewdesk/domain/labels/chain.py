@@ -52,6 +52,13 @@ class Covered(Struct, frozen=True):
     hash: str
     places: tuple[tuple[int, int], ...]
 
+    def counter(self, seq: int) -> int | None:
+        """Return the counter of an event, ``None`` if it carries its own."""
+        if seq > self.seq:
+            return None
+        start, first = max(place for place in self.places if place[0] <= seq)
+        return first + seq - start
+
 
 def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
     """Read what an event ``counted`` covers, by reviewer; raise ValueError if it is malformed."""
@@ -79,11 +86,8 @@ class ChainCheck:
         self.hash = ""
         self.counter = 0
 
-    def add(self, event: ChainEvent) -> int | None:
-        """Check the next event; return the counter that its desk gave it, None if it carries one.
-
-        Raise ChainProblem if it does not follow in this chain as it was written.
-        """
+    def add(self, event: ChainEvent) -> None:
+        """Check the next event; ChainProblem if it does not follow here as it was written."""
         if (event.desk, event.reviewer) != (self._desk, self._reviewer):
             raise ChainProblem(event.seq, "belongs to another chain")
         if event.seq != self.seq + 1:
@@ -93,25 +97,21 @@ class ChainCheck:
         if event.prev_hash != self.hash:
             raise ChainProblem(event.seq, "does not follow the event before it")
         older = self.older
-        stated = checked_detail(event).get("counter")
-        if older is None or event.seq > older.seq:
-            if stated is None:
-                more = "and the chain @desk of its desk covers no such event"
-                raise ChainProblem(event.seq, f"has no counter, {more}")
-            counter = int(stated)
-        else:
-            if stated is not None:
-                raise ChainProblem(event.seq, "has a counter beside the one that its desk gave it")
-            if event.seq == older.seq and event.hash != older.hash:
-                raise ChainProblem(event.seq, "is not the event that its desk gave a counter")
-            start, first = max(place for place in older.places if place[0] <= event.seq)
-            counter = first + event.seq - start
+        given = None if older is None else older.counter(event.seq)
+        stated: Any = checked_detail(event).get("counter")
+        if given is None and stated is None:
+            more = "and the chain @desk of its desk covers no such event"
+            raise ChainProblem(event.seq, f"has no counter, {more}")
+        if given is not None and stated is not None:
+            raise ChainProblem(event.seq, "has a counter beside the one that its desk gave it")
+        if older and event.seq == older.seq and event.hash != older.hash:
+            raise ChainProblem(event.seq, "is not the event that its desk gave a counter")
+        counter: int = stated if given is None else given
         if not self.counter < counter <= self.counter + _LEAP:
             raise ChainProblem(event.seq, f"its counter {counter} does not follow {self.counter}")
         self.seq = event.seq
         self.hash = event.hash
         self.counter = counter
-        return counter if stated is None else None
 
 
 # What an event may hold. Nothing from another desk is kept unless it fits.

@@ -71,7 +71,7 @@ def act(path: Path, reviewer: str, what: str, name: str, word: Truth) -> None:
 def take(path: Path, other: Path) -> int:
     """Merge one desk into another, and return how many events were new."""
     with closing(open_on(path, "ann")) as desk:
-        return merge(desk, other).new
+        return merge(desk, other).taken
 
 
 def state(path: Path) -> dict[str, Any]:
