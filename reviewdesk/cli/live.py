@@ -418,7 +418,7 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
                 listener = replace(listener, came=came)
             found = asyncio.run(carry_out(desk, ready, listener))
     except KeyboardInterrupt:
-        kept = f": {ends[0].text}" if many and ends else ": the answers are kept"
+        kept = f": {ends[0].text()}" if many and ends else ": the answers are kept"
         hint = "Continue with rerun --resume." if many else ""
         raise Cancelled(f"stopped{kept}", hint) from None
     records = (
@@ -433,7 +433,7 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
         for item, made in records:
             put(section_text(verdict.result(item, made)))
     else:
-        put(found.text)
+        put(found.text())
         for item, made in records:
             if turned := verdict.turned(item, made):
                 put(turned)

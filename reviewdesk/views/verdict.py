@@ -16,8 +16,7 @@ from reviewdesk.domain.panel.rerun import (
     changes,
     contract_note,
     flipped,
-    outcome,
-    stopped_after,
+    halt,
 )
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import hidden_count
@@ -390,10 +389,8 @@ def rerun(item: Item, made: Rerun, *, whole: bool = True) -> tuple[Block, ...]:
 def _outcome(item: Item, made: Rerun) -> Iterator[Words]:
     before = item.assessment
     after = made.assessment
-    came = outcome(item, made)
-    lead = Text("decision ", Tone.MUTED)
-    if made.stopped:
-        lead = Text(f"{stopped_after(came.answered + came.failed, came.asked)}: ", Tone.WARN)
+    stop = halt(item.verdict, made)
+    lead = Text(f"{stop}: ", Tone.WARN) if stop else Text("decision ", Tone.MUTED)
     turned = flipped(before.decision, after.decision)
     yield (
         lead, words.decision(before.decision), " → ", words.decision(after.decision),

@@ -58,7 +58,7 @@ async def test_what_a_filter_keeps_is_asked_and_turns_shown(panel_cli: Cli, tmp_
     assert done.lines[1].endswith("about 4 verdicts of the filter id~v00|id~v01|id~v02|id~v03")
     # The first two failed before.
     assert done.out.splitlines() == [
-        "4 verdicts asked again: 2 turned over (2 pass → fail)",
+        "4 verdicts asked again: 20 answered; 2 turned over (2 pass → fail)",
         "  v02: pass → fail, score 0.800 → 0.100",
         "  v03: pass → fail, score 0.800 → 0.100",
     ]

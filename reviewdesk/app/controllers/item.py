@@ -29,7 +29,7 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.panel.rerun import outcome
+from reviewdesk.domain.panel.rerun import halt
 from reviewdesk.domain.query.filter import condition
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
@@ -306,16 +306,16 @@ def _diff(core: Core) -> None:
     count = len(records) + len(found)
 
     def read(place: int) -> DialogPage:
-        halt = ""
+        stop = ""
         answers = {}
         if place < len(records):
             other = items.beside(item, records[place])
             if records[place].stopped:
-                halt = f"{outcome(item, records[place]).halt} · "
+                stop = f"{halt(item.verdict, records[place])} · "
         else:
             other = core.desk.item(found[place - len(records)])
             answers["f"] = condition("flip", other.run.name) or f"flip:{other.run.hash}"
-        lead = (Text(halt, Tone.WARN), "with ", outside(other.run.name, 60))
+        lead = (Text(stop, Tone.WARN), "with ", outside(other.run.name, 60))
         compared = comparison(item, other)
         keys = [("f", "lists what flipped")] * bool(answers) + [("n", "next")] * (count > 1)
         return DialogPage(

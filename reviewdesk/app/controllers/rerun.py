@@ -23,7 +23,6 @@ from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, carry_out
 from reviewdesk.desk.review.items import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
-from reviewdesk.domain.panel import rerun as panels
 from reviewdesk.domain.panel.asking import Listener, LiveProgress
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary
@@ -47,7 +46,7 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.panel import consent
 from reviewdesk.views.verdict import asked, unfinished_text
-from reviewdesk.views.words import decided, money, plural
+from reviewdesk.views.words import money, plural
 
 
 def open_dialog(core: Core) -> None:
@@ -124,7 +123,7 @@ def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
 
     def ended(found: object, error: ReviewDeskError | None) -> None:
         jobs.rerun = None
-        _ended(core, replace(running, stopping=stop.is_set()), found, error)
+        _ended(core, found, error, stopping=stop.is_set())
 
     jobs.start(RERUN, work, ended, heard=heard, stop=stop, secret=True)
     key = core.keys.first("stop") or ":stop"
@@ -134,7 +133,7 @@ def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
     core.read_reruns()
 
 
-def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError | None) -> None:
+def _ended(core: Core, found: object, error: ReviewDeskError | None, *, stopping: bool) -> None:
     core.look_for_unfinished()
     core.safely(core.count_flips)
     try:
@@ -144,38 +143,16 @@ def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError |
     if error is not None:
         core.complain(error)
     else:
-        summary = found if isinstance(found, RerunSummary) else None
-        # A blind reviewer must not know the new decision before labelling the item.
-        notice = _result_notice if open_.alone else _summary_notice
-        core.say(notice(open_, summary, blind=core.session.view.blind), Tone.NOTE)
+        core.say(_notice(found, stopping=stopping, blind=core.session.view.blind), Tone.NOTE)
     core.show(keep=True, rows=True)
 
 
-def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
-    name = show_line(open_.verdict, 80)
-    failed = sum("error" in one for one in open_.came)
-    came = len(open_.came)
-    count = panels.counted(came - failed, failed)
-    if open_.stopping and came < len(open_.asked):
-        kept = f": {count}; kept" if came else ""
-        return f"{name}: {panels.stopped_after(came, len(open_.asked))}{kept}"
-    done = next(iter(found.done.values()), None) if found else None
-    if blind or done is None:
-        return f"{name}: asked again: {count}"
-    word = " FLIPPED" if panels.flipped(done.before, done.after) else ""
-    was, now = map(decided, (done.before, done.after))
-    return f"{name}: asked again: {count}; {was} → {now}{word}"
-
-
-def _summary_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
-    if found is None:
-        return f"{open_.verdict}: stopped before anything was sent"
-    said = found.count if blind else found.text
-    stopped = "stopped: " if found.left else ""
+def _notice(found: object, *, stopping: bool, blind: bool) -> str:
+    if not isinstance(found, RerunSummary):
+        return "stopped before anything was sent"
+    stopped = "stopped: " if stopping or found.left else ""
     more = "" if blind or not found.flips else r"; \ rerun:flipped shows them"
-    lost = found.turnouts.failed
-    lost_text = f"; {lost:,} of {found.turnouts.ballots:,} ballots lost" if lost else ""
-    return f"{stopped}{said}{lost_text}{more}"
+    return f"{stopped}{found.text(blind=blind)}{more}"
 
 
 class RerunForm:

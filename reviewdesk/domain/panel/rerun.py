@@ -9,7 +9,6 @@ from msgspec import Struct, field
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.panel.asking import LiveProgress, Turnouts
 from reviewdesk.domain.panel.prompt import VERSION
-from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Decision, Status, Verdict, own_facts
 
 _DECIDED = {Decision.PASS, Decision.FAIL}
@@ -169,25 +168,6 @@ class RerunHistory(Struct, frozen=True):
     running: OpenRerun | None = None
 
 
-class RerunResult(Struct, frozen=True):
-    """How many jurors were asked, answered and failed; ``stopped`` if the re-run ended early."""
-
-    asked: int
-    answered: int
-    failed: int
-    stopped: bool
-    decided: str
-    """Both decisions, such as ``pass → fail``."""
-
-    @property
-    def count(self) -> str:
-        return counted(self.answered, self.failed)
-
-    @property
-    def halt(self) -> str:
-        return f"{stopped_after(self.answered + self.failed, self.asked)}: {self.decided}"
-
-
 class RerunExtent(Struct, frozen=True):
     """The reach of a re-run; ``left`` verdicts of one that was cut off wait since ``at``."""
 
@@ -221,37 +201,26 @@ class RerunSummary(Struct):
         turned = (one for one in self.done.values() if flipped(one.before, one.after))
         return Counter(f"{one.before} → {one.after}" for one in turned)
 
-    @property
-    def count(self) -> str:
+    def text(self, *, blind: bool = False) -> str:
+        """Return what came of it in words; a ``blind`` reviewer must not know what turned over."""
         left = f", {self.left:,} left" if self.left else ""
-        return f"{len(self.done):,} verdict{'s' * (len(self.done) != 1)} asked again{left}"
-
-    @property
-    def text(self) -> str:
+        failed = self.turnouts.failed
+        came = f"{self.turnouts.ballots - failed:,} answered"
+        came += f", {failed:,} failed" if failed else ""
+        said = f"{len(self.done):,} verdict{'s' * (len(self.done) != 1)} asked again{left}: {came}"
+        if blind:
+            return said
         flips = self.flips
         turns = ", ".join(f"{count:,} {turn}" for turn, count in flips.items())
-        turned = f"{sum(flips.values()):,} turned over" + (f" ({turns})" if turns else "")
-        return f"{self.count}: {turned}"
+        return f"{said}; {sum(flips.values()):,} turned over" + (f" ({turns})" if turns else "")
 
 
-def counted(answered: int, failed: int) -> str:
-    return f"{answered} answered" + (f", {failed} failed" if failed else "")
-
-
-def stopped_after(came: int, asked: int) -> str:
-    return f"stopped after {came} of {asked}"
-
-
-def outcome(item: Item, made: Rerun) -> RerunResult:
-    asked = {one.juror for one in changes(item.verdict, made) if one.asked and one.after}
-    missing = asked.intersection(made.verdict.missing)
-    failed = missing.difference(
-        one["id"]
-        for one in made.verdict.body["jurors"]
-        if made.stopped and (one.get("error") or {}).get("type") == "stopped"
-    )
-    decided = " → ".join(
-        "no decision" if one.decision in {None, Decision.INCONCLUSIVE} else str(one.decision)
-        for one in (item.assessment, made.assessment)
-    )
-    return RerunResult(len(asked), len(asked - missing), len(failed), made.stopped, decided)
+def halt(before: Verdict, made: Rerun) -> str:
+    """Return how far a re-run came that was stopped, such as "stopped after 1 of 3", else ""."""
+    asked = {one.juror for one in changes(before, made) if one.asked and one.after}
+    cut = {
+        body["id"]
+        for body in made.verdict.body["jurors"]
+        if (body.get("error") or {}).get("type") == "stopped"
+    }
+    return f"stopped after {len(asked - cut)} of {len(asked)}" if made.stopped else ""

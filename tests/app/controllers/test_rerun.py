@@ -98,7 +98,7 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     assert review.notice == "stopped: asking"
     assert review.state.jobs.text == "stopping"
     review.controller.safely(lambda: job.ended(None, None))
-    assert review.notice == "item/001: stopped after 1 of 3: 1 answered; kept"
+    assert review.notice == "stopped before anything was sent"
     assert review.state.jobs.text == ""
 
 
@@ -106,7 +106,7 @@ async def test_the_whole_panel_the_missing_or_one_juror_is_asked(tmp_path: Path)
     review = opened(tmp_path, broken())
     assert await asked(review, index=0) == ["model-judge-2"]
     # Two passes of three, and before two of two.
-    assert review.notice == "item/001: asked again: 1 answered; pass → pass"
+    assert review.notice == "1 verdict asked again: 1 answered; 0 turned over"
     assert await asked(review, index=3) == ["model-judge-1"]
     assert len(await asked(review)) == 3
     assert len(review.state.reruns.reruns) == 3
@@ -121,7 +121,7 @@ async def test_answers_and_failures_are_told_apart(tmp_path: Path, index: Any, t
 
     review = opened(tmp_path)
     await asked(review, some, index)
-    assert review.notice.startswith(f"item/001: asked again: {told}")
+    assert review.notice.startswith(f"1 verdict asked again: {told}; ")
 
 
 def reruns(review: Review) -> Sequence[object]:
@@ -139,7 +139,7 @@ async def test_a_flipped_decision_is_told_copied_and_compared_newest_first(
     review = opened(tmp_path)
     await asked(review)
     await asked(review, failing)
-    assert review.notice == "item/001: asked again: 3 answered; pass → fail FLIPPED"
+    assert "3 answered; 1 turned over (1 pass → fail); \\ rerun:flipped" in review.notice
     review.press("copy.json")
     assert [one["flipped"] for one in json.loads(review.copied)["reruns"]] == [False, True]
     review.press("diff")
@@ -162,4 +162,4 @@ async def test_a_blind_session_tells_no_decision_and_shows_labelled_reruns(tmp_p
     review.press("label.pass", "back")
     assert len(reruns(review)) == 1
     await asked(review)
-    assert review.notice == "item/001: asked again: 3 answered"
+    assert review.notice == "1 verdict asked again: 3 answered"

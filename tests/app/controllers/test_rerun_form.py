@@ -88,7 +88,8 @@ async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
     assert review.state.jobs.of_many is None
     # The mean of 0.9, 0.8 and 0.3 passed two to one; three times 0.2 fails.
     assert review.notice == (
-        "4 verdicts asked again: 4 turned over (4 pass → fail); \\ rerun:flipped shows them"
+        "4 verdicts asked again: 12 answered; 4 turned over (4 pass → fail); "
+        r"\ rerun:flipped shows them"
     )
     review.command("filter rerun:flipped")
     assert len(review.session.keys) == 4
@@ -102,7 +103,7 @@ async def test_the_result_of_a_blind_session_tells_no_decision(tmp_path: Path) -
     review = opened(tmp_path, *FOUR, view=View(blind=True))
     review.press("label.pass", "back")
     await all_asked(review)
-    assert review.notice == "4 verdicts asked again"
+    assert review.notice == "4 verdicts asked again: 12 answered"
 
 
 def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
         ready_for_all(review)
         consent(review)
         await ask(review)
-        assert review.notice == "stopped: 0 verdicts asked again, 4 left: 0 turned over"
+        assert review.notice == "stopped: 0 verdicts asked again, 4 left: 0 answered; 0 turned over"
         server.fault = None
         again = Review(review.desk, review.run, settings=review.controller.settings)
         assert again.notice == "a re-run was cut off, 4 of 4 left; R finishes it"
@@ -151,7 +152,7 @@ async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
         again.after()
         consent(again)
         await ask(again)
-        assert again.notice == "4 verdicts asked again: 0 turned over"
+        assert again.notice == "4 verdicts asked again: 12 answered; 0 turned over"
         again.press("rerun")
         assert form_of(again).unfinished == ()
         assert form_of(again).page().chosen == 0
