@@ -40,10 +40,7 @@ _REFERENCE = re.compile(rb"&#0{0,5}(\d{2,3});|&#x0{0,5}([0-9a-f]{2});")
 
 
 class Redactor:
-    """Replaces keys: plain, in hex, in base64, and masked.
-
-    A text that holds one escaped as in JSON, URLs or HTML is hidden as a whole.
-    """
+    """Replaces keys: plain, escaped as in JSON, URLs or HTML, in hex, in base64, and masked."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         """Store the keys; surrounding blanks and empty keys are ignored."""
@@ -54,6 +51,8 @@ class Redactor:
         bare = (form.translate(None, _NOISE) for form in known_bytes)
         self._forms = {*known_bytes, *(form for form in bare if len(form) >= SHORTEST)}
         self._plain = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE)
+        spelt = ("".join(map(_char_pattern, key)) for key in keys)
+        self._every = re.compile("|".join(spelt), re.IGNORECASE)
         self._masked = MaskedKeys(keys)
 
     def __repr__(self) -> str:
@@ -63,7 +62,9 @@ class Redactor:
         if not self._forms:
             return text
         if self._is_in(text):
-            text = HIDDEN if len(text) > LONG else self._plain.sub(HIDDEN, text)
+            if len(text) > LONG:
+                return HIDDEN
+            text = self._every.sub(HIDDEN, self._plain.sub(HIDDEN, text))
             if self._is_in(text):
                 return HIDDEN
         return self._masked.without(text, HIDDEN)
@@ -112,6 +113,15 @@ def _undo_layer(data: bytes) -> bytes:
 def _decode_reference(reference: re.Match[bytes]) -> bytes:
     code = int(reference[1] or reference[2], 10 if reference[1] else 16)
     return b"%c" % code if code < 256 else b""
+
+
+def _char_pattern(char: str) -> str:
+    """Return a pattern for one character in any escape; bounds keep a row of backslashes cheap."""
+    code = ord(char)
+    return (
+        rf"(?:\\{{0,8}}{re.escape(char)}|\\{{1,8}}u00{code:02x}|\\{{1,8}}x{code:02x}"
+        rf"|%(?:25){{0,3}}{code:02x}|&\#0{{0,5}}{code};|&\#x0{{0,5}}{code:x};)"
+    )
 
 
 def _encoded_forms(key: str) -> list[str]:

@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,10 +40,7 @@ which were JSON Lines, in their first line."""
 
 
 class DeskJournal:
-    """Writes replies into a desk, many in one transaction, in a thread with its own connection.
-
-    The lock is held for milliseconds, and the event loop does not wait for it.
-    """
+    """Writes replies into a desk; those that arrive at the same time share a transaction."""
 
     def __init__(self, desk: Desk, word: str, of: int) -> None:
         """Write nothing yet; ``word`` is what the events of the run share, about ``of`` cases."""
@@ -52,10 +48,6 @@ class DeskJournal:
         self.about: dict[str, Any] = {"batch": word, "of": of}
         self.read()
         self._waiting: list[Callable[[Desk], object]] = []
-        self._added = self._stored = 0
-        self._round: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1)
-        self._writer: Desk | None = None
 
     def read(self) -> None:
         """Read the events of the run; replies belong to the first, unless their call names one."""
@@ -67,16 +59,10 @@ class DeskJournal:
     @contextmanager
     def at_work(self, what: str) -> Iterator[None]:
         """Mark the run as under way here; DeskError if a living process is at work on it."""
-        with closing(self):
-            if self.starts:
-                refuse_held(self.starts[-1].detail, what, is_ended=self.is_ended)
-            with held(self.about["batch"]):
-                yield
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._thread.submit(self._writer.close).result()
-        self._thread.shutdown()
+        if self.starts:
+            refuse_held(self.starts[-1].detail, what, is_ended=self.is_ended)
+        with held(self.about["batch"]):
+            yield
 
     def reply(self, call: Call) -> Exchange | None:
         plan = call.plan or self.plan
@@ -95,37 +81,22 @@ class DeskJournal:
 
     def put(self, write: Callable[[Desk], object]) -> None:
         self._waiting.append(write)
-        self._added += 1
 
     async def settled(self) -> None:
-        wanted = self._added
-        while self._stored < wanted:
-            if self._round is None or self._round.done():
-                self._round = asyncio.create_task(self._write())
-            await asyncio.shield(self._round)
-
-    async def _write(self) -> None:
         await asyncio.sleep(0)  # what arrived at the same time shares the transaction
-        try:
-            await asyncio.wrap_future(self._thread.submit(self._write_all))
-        except BusyError:
-            await asyncio.sleep(_AGAIN)
+        while self._waiting:
+            try:
+                self.flush()
+            except BusyError:
+                await asyncio.sleep(_AGAIN)
 
     def flush(self) -> None:
         """Write everything queued in one transaction; if that fails, all of it stays queued."""
-        self._thread.submit(self._write_all).result()
-
-    def _write_all(self) -> None:
-        if self._writer is None:
-            self._writer = self.desk.reader()
-        count = len(self._waiting)
-        if not count:
-            return
-        with writing(self._writer.conn):
-            for write in self._waiting[:count]:
-                write(self._writer)
-        del self._waiting[:count]
-        self._stored += count
+        if self._waiting:
+            with writing(self.desk.conn):
+                for write in self._waiting:
+                    write(self.desk)
+            self._waiting.clear()
 
     def append(self, kind: str, facts: Mapping[str, Any], run: str | None = None) -> None:
         """Write everything queued, and an event about the whole run."""

@@ -8,7 +8,7 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -284,7 +284,8 @@ async def carry_out(
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)
     of = resumes.extent.verdicts if resumes else len(ready.keys)
-    with held(word), closing(DeskJournal(desk, word, of)) as journal:
+    journal = DeskJournal(desk, word, of)
+    with held(word):
         plans = write_plans(journal, ready)
         spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
         meter = Meter(journal, ready.order.max_cost, spent)
@@ -408,15 +409,15 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     found.refuse_held()
     order = RerunOrder(wish=found.extent.wish, source=found.source)
     rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]
-    with closing(DeskJournal(desk, found.batch, found.extent.verdicts)) as journal:
-        for plan in rest:
-            with suppress(ReviewDeskError):
-                ready = prepared(desk, plan.verdict, order, plan.plan)
-                hidden = redactor([call.juror for call in ready.calls], PROCESS)
-                answers = {c.key: answer_of(c, journal.reply(c), hidden) for c in ready.calls}
-                ballots = {key: ballot for key, ballot in answers.items() if ballot is not None}
-                if ballots and ready.committed == plan.panel_hash:
-                    _finish(journal, ready, plan.plan, ballots)
-        facts = {"left": 0, "given_up": found.extent.left, "stopped": True}
-        journal.append("rerun_ended", facts, found.event.run)
+    journal = DeskJournal(desk, found.batch, found.extent.verdicts)
+    for plan in rest:
+        with suppress(ReviewDeskError):
+            ready = prepared(desk, plan.verdict, order, plan.plan)
+            hidden = redactor([call.juror for call in ready.calls], PROCESS)
+            answers = {c.key: answer_of(c, journal.reply(c), hidden) for c in ready.calls}
+            ballots = {key: ballot for key, ballot in answers.items() if ballot is not None}
+            if ballots and ready.committed == plan.panel_hash:
+                _finish(journal, ready, plan.plan, ballots)
+    facts = {"left": 0, "given_up": found.extent.left, "stopped": True}
+    journal.append("rerun_ended", facts, found.event.run)
     return len(rest)
