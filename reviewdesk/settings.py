@@ -140,6 +140,12 @@ class Settings(Struct, frozen=True):
         """Return the place where a setting or ``keys.ACTION`` was set, or ``default``."""
         return self.sources.get(name, DEFAULT)
 
+    def chosen(self, name: str) -> Any:
+        """Return the value of a setting, ``None`` if nobody chose it."""
+        value = getattr(self, name)
+        is_usual = self.source(name) == DEFAULT and value == getattr(Settings(), name)
+        return None if is_usual else value
+
     def with_kept(self, values: Mapping[str, Any]) -> "Settings":
         """Return the settings with the values that the desk stores.
 

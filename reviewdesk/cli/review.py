@@ -48,11 +48,10 @@ from reviewdesk.desk.review import filters
 from reviewdesk.desk.review.items import with_reruns
 from reviewdesk.desk.review.queue import kept_back
 from reviewdesk.desk.review.runs import Opening, named_verdict, overview
-from reviewdesk.desk.team.claims import double_share, opinions_wanted
 from reviewdesk.domain.query.filter import MIXED, parse_order
 from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow, Run, View
 from reviewdesk.errors import ExitCode, ReviewDeskError, UnclearTableError, UsageError
-from reviewdesk.settings import DEFAULT, Share
+from reviewdesk.settings import Share
 from reviewdesk.system.terminal import is_dumb
 from reviewdesk.views import queue as views
 from reviewdesk.views.run import run_lines
@@ -224,16 +223,6 @@ def is_on_screen() -> bool:
 def review_run(desk: Desk, run: Run, asked: Mapping[str, Any]) -> None:
     """Review a run where its reviewer left it, changed as asked for; off a terminal, print it."""
     settings = current_settings()
-    # Options go before settings, and settings before what was last chosen for the desk.
-    double, opinions = (
-        None if settings.source(name) == DEFAULT else getattr(settings, name)
-        for name in ("double", "opinions")
-    )
-    settings = replace(
-        settings,
-        double=Share(double_share(desk, double)),
-        opinions=opinions_wanted(desk, opinions),
-    )
     desk.opened(run)
     kept = desk.view(run)
     view = _view(desk, run, kept or View(blind=settings.blind), asked)

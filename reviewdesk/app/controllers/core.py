@@ -40,6 +40,7 @@ from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip, Strip
 from reviewdesk.desk.improve.split import known_halves
 from reviewdesk.desk.review import filters, items
+from reviewdesk.desk.team.claims import double_share, opinions_wanted
 from reviewdesk.domain.labels.improve import SplitLabels, group_of
 from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory, flip_rates
 from reviewdesk.domain.records import Applied, Item, Run, View
@@ -103,8 +104,8 @@ class Core:
         self.settings = settings
         self.keys = keys
         self.clock = clock
-        desk.double = settings.double
-        desk.opinions = settings.opinions
+        desk.double = double_share(desk, settings.chosen("double"))
+        desk.opinions = opinions_wanted(desk, settings.chosen("opinions"))
         self.jobs = Jobs(runner)
         self.guard = self.new_guard()
         self.strip = LiveStrip()

@@ -108,6 +108,12 @@ def test_two_other_labels_are_told(double: Review) -> None:
     assert len(double.item.history) == 2
 
 
+def test_the_share_of_a_desk_holds_for_everybody_who_opens_it(tmp_path: Path) -> None:
+    for settings in (Settings(double=Share(0.4), opinions=3), Settings()):
+        with reviewing(tmp_path, settings=settings) as review:
+            assert (review.desk.double, review.desk.opinions) == (0.4, 3)
+
+
 def test_an_item_for_three_waits_for_the_third(tmp_path: Path) -> None:
     settings = Settings(double=Share(1), opinions=3)
     with reviewing(tmp_path, view=FILE, settings=settings, claims=True) as review:
