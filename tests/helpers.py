@@ -17,13 +17,13 @@ import pytest
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.desk.review import edits
+from reviewdesk.domain.gates.join import LabelRow
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Calibration, Event, Run, Truth, event_hash
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict
-from reviewdesk.reports.labels.reader import LabelRow
 from reviewdesk.reports.wording import FieldError
 from reviewdesk.store import connect, events, figures, runs, schema
 
@@ -323,10 +323,7 @@ def label_row(
     item: str, author: str, truth: Truth, tags: tuple[str, ...] = (), *, seen: bool | None = None
 ) -> LabelRow:
     """A row of a labels file that names a verdict by its id."""
-    return LabelRow(
-        line=1, id=item, run=None, item_hash=None, truth=truth.value, note=None, reviewer=author,
-        time=None, tags=tags, blind=None, seen=seen, kept={},
-    )  # fmt: skip
+    return LabelRow(line=1, id=item, truth=truth, reviewer=author, tags=tags, seen=seen)
 
 
 def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:

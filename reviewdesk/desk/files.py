@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.labels.rows import ExportedRows, SuiteExport
     from reviewdesk.desk.loading import LoadOptions, ProgressCall
+    from reviewdesk.domain.gates.join import LabelRow
     from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.labels.reader import LabelRow
 
 
 keep_to_desk = only_desk

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.gates.expect import default_checks
-from reviewdesk.domain.gates.join import PanelContent
+from reviewdesk.domain.gates.join import LabelRow, PanelContent
 from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
 from reviewdesk.domain.labels.sampling import FIRST_REST, NOT_STATED, STRATA, Decided
 from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
@@ -18,7 +18,7 @@ from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow, read_scores
+from reviewdesk.reports.labels.reader import ScoreFile, read_scores
 from reviewdesk.reports.suites.suite import read_frame
 from reviewdesk.store import figures
 
@@ -40,7 +40,7 @@ class FileRows(Struct, frozen=True):
     ``independent`` if each names its content.
     """
 
-    kept: tuple[ScoreRow, ...]
+    kept: tuple[LabelRow, ...]
     rows: Rows
     strata: tuple[str, ...] | None
     source: str | None
@@ -68,20 +68,16 @@ class FileRows(Struct, frozen=True):
 
 def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[UnansweredRow]:
     """Yield the rows that nobody answered; files of earlier versions lack the confidence."""
-    sure = [row.confidence for row in file.rows]
+    sure = [row.confidence or 0.0 for row in file.rows]
     for at, row in enumerate(file.unanswered):
-        name = str(row.get("stratum"))
-        stated = row.get("confidence")
-        if name not in STRATA or row.get("decision") not in _DECIDED:
+        if row.stratum not in STRATA or row.decision not in _DECIDED:
             continue
-        if drawn and row.get("selection") != "draw":
-            continue
-        confidence = sum(sure) / max(1, len(sure))
-        if isinstance(stated, float) and 0 <= stated <= 1:
-            confidence = stated
-        item = str(row.get("item_hash") or at)
-        passed = row.get("decision") == Decision.PASS
-        yield UnansweredRow(item, confidence, passed, name, str(row.get("test") or ""))
+        if row.stratum and (row.selection == "draw" or not drawn):
+            mean = sum(sure) / max(1, len(sure))
+            confidence = mean if row.confidence is None else row.confidence
+            item = row.item_hash or str(at)
+            passed = row.decision == Decision.PASS
+            yield UnansweredRow(item, confidence, passed, row.stratum, row.test or "")
 
 
 def file_rows(source: Source, frame: Path | None = None) -> FileRows:
@@ -89,34 +85,28 @@ def file_rows(source: Source, frame: Path | None = None) -> FileRows:
     contents = () if frame is None else read_frame(Source.from_path(frame))
     file = read_scores(source)
     kept, weighted, warnings = _counted_rows(file.rows)
-    decisions = [row.facts.get("decision") for row in kept]
-    known = bool(decisions) and all(isinstance(one, str) and one in _DECIDED for one in decisions)
+    known = bool(kept) and all(row.decision in _DECIDED for row in kept)
     strata, items, tests = (
-        tuple(one for row in kept if isinstance(one := row.facts.get(name), str))
+        tuple(filter(None, (getattr(row, name) for row in kept)))
         for name in ("stratum", "item_hash", "test")
     )
     independent = bool(kept) and len(items) == len(kept)
-    chances = [row.facts.get("pi") for row in kept]
-    named = set(strata) if len(strata) == len(kept) else set()
+    places = [row.place for row in kept]
     # Every row is from a draw, and some are from the audit of unflagged verdicts.
     drawn = (
         weighted
         and independent
-        and all(
-            isinstance(pi, int | float) and pi is not True and 0 < pi <= 1 + SLACK for pi in chances
-        )
-        and all(row.facts.get("selection") == "draw" for row in kept)
-        and named <= {*STRATA}
-        and bool(
-            named & {*STRATA[FIRST_REST:]}
-            or (contents and all(one.stratum < FIRST_REST for one in contents))
+        and None not in places
+        and (
+            any(h is not None and h >= FIRST_REST for h in places)
+            or bool(contents and all(one.stratum < FIRST_REST for one in contents))
         )
     )
     rows = Rows.of(
-        [row.confidence for row in kept],
-        [row.correct for row in kept],
+        [row.confidence or 0.0 for row in kept],
+        [row.correct is True for row in kept],
         [row.weight or 0.0 for row in kept] if weighted else None,
-        [one == Decision.PASS.value for one in decisions] if known else None,
+        [row.decision == Decision.PASS for row in kept] if known else None,
         items if independent else None,
     )
     return FileRows(
@@ -153,7 +143,7 @@ def file_page(file: FileRows, over: tuple[str, int, int] | None = None) -> FileP
     reason = ""
     if over is None:
         reason = OF_ITSELF
-    elif any(row.facts.get("run") == run for row in file.kept):
+    elif any(row.run == run for row in file.kept):
         reason = "the labels are of this run: calibrate it without a file"
     elif not decided:
         reason = NO_RUN
@@ -186,7 +176,7 @@ def file_page(file: FileRows, over: tuple[str, int, int] | None = None) -> FileP
     )
 
 
-def _counted_rows(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[str]]:
+def _counted_rows(rows: Sequence[LabelRow]) -> tuple[list[LabelRow], bool, list[str]]:
     """Return the rows that count, whether to weight them, and warnings; weight 0 drops a row."""
     if not rows:
         return [], False, ["the file has no rows, so its ECE of 0 says nothing"]

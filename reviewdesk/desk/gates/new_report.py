@@ -17,9 +17,9 @@ from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.gates.expect import Expectation, Finding, GateStatus, TargetValue
 from reviewdesk.domain.gates.join import (
     ENOUGH,
-    DrawnLabel,
     JoinCounts,
     Joined,
+    LabelRow,
     PanelContent,
     PanelDecisions,
     SuiteLabels,
@@ -131,7 +131,7 @@ def finding(labels: SuiteLabels, new: list[PanelContent], older: OlderPanel) -> 
             f"{ENOUGH:.0%} are needed"
         )
     both = tuple(pairs(labels, PanelDecisions.of_report(labels, new), old))
-    tuned = sum(one.tuned for one in labels.labels)
+    tuned = sum(one.half is not None for one in labels.labels)
     left = f"; {tuned} labels of the tuning half are left out" if tuned else ""
     if not both:
         return skipped(f"no label is of an answer in both reports ({older.name}){left}")
@@ -187,7 +187,7 @@ def joined_report(
     silent = replace(labels, labels=labels.unanswered)
     unanswered = join(silent, report.contents, any_rubric=any_rubric).labels
     joined = {**unanswered, **found.labels}
-    truths = {item: label.truth for item, label in joined.items()}
+    truths = {item: label.truth for item, label in joined.items() if label.truth}
     # As in a run, labels on contents that were drawn without a decision count among those drawn.
     apart = {item for item in found.labels if found.strata.get(item, 0) % FIRST_REST == 2}
     every = figures.of_items(conn, key, truths)
@@ -284,7 +284,7 @@ def _totals(
 
 def _placed(
     rows: list[LabelledRow],
-    labels: Mapping[bytes, DrawnLabel],
+    labels: Mapping[bytes, LabelRow],
     strata: Mapping[bytes, int],
     *,
     drawn: bool,
@@ -293,7 +293,7 @@ def _placed(
     ranks: dict[int, dict[bytes, int]] = {}
     made = []
     for row in rows:
-        h = strata.get(row.item, labels[row.item].stratum)
+        h = strata.get(row.item, labels[row.item].place)
         h = row.stratum if h is None else h
         mine = ranks.setdefault(h, {})
         rank = mine.setdefault(row.item, len(mine) + (not drawn))

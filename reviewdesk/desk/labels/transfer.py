@@ -21,9 +21,11 @@ from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.hidden_runs import LockPace
 
 if TYPE_CHECKING:
-    from reviewdesk.reports.labels.reader import LabelRow
+    from reviewdesk.domain.gates.join import LabelRow
 
 BATCH = 100
+KEPT = ("pi", "weight", "selection", "stratum")
+"""The sampling facts of an imported label, which are kept and never used."""
 """Rows per transaction, so that the write lock is held only briefly."""
 
 
@@ -161,7 +163,7 @@ def import_labels(
                 author = checked_name(row.reviewer or desk.reviewer, f"line {row.line}: ")
                 place = (found["item"], author, "adjudication" if row.adjudicated else "label")
                 held = given.get(place) or verdicts.held(desk.conn, *place)
-                truth = Truth(row.truth)
+                truth = row.truth or Truth.UNSURE
                 if held is None:
                     given[place] = truth
                     detail = {
@@ -172,8 +174,8 @@ def import_labels(
                         # Only a session on screen knows that a response was seen.
                         "seen": False if row.seen is False else None,
                         "at": row.time,
-                        "tags": list(usable_tags(row.tags)) or None,
-                        "kept": dict(row.kept) or None,
+                        "tags": list(usable_tags(row.tags or ())) or None,
+                        "kept": without_nulls({one: getattr(row, one) for one in KEPT}) or None,
                     }
                     entry = NewEvent(
                         "adjudicate" if row.adjudicated else "label",
@@ -207,7 +209,7 @@ def import_labels(
         design=design,
         places=tuple(unknown),
         differing=tuple(differing),
-        unusable_tags=sum(not usable_tags([tag]) for row in rows for tag in row.tags),
+        unusable_tags=sum(not usable_tags([tag]) for row in rows for tag in row.tags or ()),
     )
 
 

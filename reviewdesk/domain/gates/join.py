@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.facts import Apart, Difference, paired
-from reviewdesk.domain.labels.sampling import FIRST_REST
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import SLACK, Decision
 
@@ -45,32 +45,63 @@ class PanelContent(Struct, frozen=True):
         return (self.content, self.id) if self.content else (self.item_hash, "")
 
 
-class DrawnLabel(Struct, frozen=True):
-    """One label of a suite, with its place in the draw."""
+class LabelRow(Struct, frozen=True):
+    """A row of a labels file: a person's label, a judge's confidence and correctness, or both.
+
+    What the row does not say is ``None``.
+    """
 
     line: int
-    id: str | None
-    item_hash: str | None
-    truth: Truth
-    stratum: int | None
-    weight: float | None
-    """How many contents the label stands for; ``None`` if the row does not say."""
-    decided: bool = True
-    """Whether the panel that was labelled decided pass or fail."""
-    tuned: bool = False
+    confidence: float | None = None
+    correct: bool | None = None
+    weight: float | None = None
+    """How many contents the label stands for."""
+    confidence_source: str | None = None
+    truth: Truth | None = None
+    id: str | None = None
+    run: str | None = None
+    test: str | None = None
+    item_hash: str | None = None
+    decision: str | None = None
+    """The decision of the panel that was labelled."""
+    stratum: str | None = None
+    pi: float | None = None
+    """The chance by which it was drawn."""
+    selection: str | None = None
+    note: str | None = None
+    reviewer: str | None = None
+    time: str | None = None
+    tags: tuple[str, ...] | None = None
+    adjudicated: bool | None = None
+    blind: bool | None = None
+    seen: bool | None = None
+    half: str | None = None
+    """Stated for a label on which a panel was tuned."""
+
+    @property
+    def place(self) -> int | None:
+        """The index of its stratum; ``None`` unless the row says how it was drawn from one."""
+        chance = self.pi is not None and 0 < self.pi <= 1 + SLACK
+        known = self.stratum in STRATA and chance and self.selection == "draw"
+        return STRATA.index(self.stratum or "") if known else None
 
     @property
     def drawn(self) -> bool:
-        return self.stratum is not None and self.weight is not None
+        return self.place is not None and self.weight is not None
+
+    @property
+    def decided(self) -> bool:
+        """Whether the panel that was labelled decided pass or fail, as far as the row says."""
+        return self.decision in {None, *_RIGHT.values()}
 
 
 class SuiteLabels(Struct, frozen=True):
     """A suite's labels, each content once; ``frame``, if known, is what they were drawn from."""
 
-    labels: tuple[DrawnLabel, ...]
+    labels: tuple[LabelRow, ...]
     frame: tuple[PanelContent, ...] | None
     source: str | None = None
-    unanswered: tuple[DrawnLabel, ...] = ()
+    unanswered: tuple[LabelRow, ...] = ()
 
     @property
     def drawn(self) -> bool:
@@ -113,7 +144,7 @@ class Joined(Struct):
     """
 
     counts: JoinCounts
-    labels: dict[bytes, DrawnLabel]
+    labels: dict[bytes, LabelRow]
     strata: dict[bytes, int]
     items: dict[ContentKey, bytes]
     sizes: dict[int, int] = {}
@@ -133,7 +164,7 @@ def join(suite: SuiteLabels, report: Sequence[PanelContent], *, any_rubric: bool
     items |= reworded
     hashes = {one.item_hash: one.item for one in report}
     ids = {one.id: one for one in report}
-    found = dict[bytes, DrawnLabel]()
+    found = dict[bytes, LabelRow]()
     lost = Counter[str]()
     for label in suite.labels:
         known = frame.get(label.item_hash or "")
@@ -224,8 +255,8 @@ def decisions(contents: Iterable[PanelContent]) -> dict[ContentKey, Decision | N
 def sizes_by_weight(made: Joined, passed: Mapping[bytes, Sequence[bool]]) -> None:
     """Set the sizes of strata from the labels' weights; ``passed`` has each item's decisions."""
     labels = {item: label for item, label in made.labels.items() if item in passed}
-    for h in {label.stratum for label in labels.values() if label.stratum is not None}:
-        mine = {item: label for item, label in labels.items() if label.stratum == h}
+    for h in {label.place for label in labels.values() if label.place is not None}:
+        mine = {item: label for item, label in labels.items() if label.place == h}
         mass = sum(label.weight or 0.0 for label in mine.values())
         made.sizes[h] = max(round(mass), len(mine))
         every = [one for item in mine for one in passed[item]]
@@ -279,7 +310,7 @@ def pairs(
     frame = {one.item_hash: one for one in labels.frame or ()} if labels.drawn else {}
     for label in labels.labels:
         known = frame.pop(label.item_hash or "", None)
-        if label.tuned:
+        if label.half:
             continue
         if label.line in new.of_labels and label.line in old.of_labels:
             both = new.of_labels[label.line], old.of_labels[label.line]

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from msgspec import Struct, field
-from pydantic import ConfigDict, Field
+from msgspec import Struct
+from pydantic import ConfigDict
 
+from reviewdesk.domain.gates.join import LabelRow
+from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line, with_formula
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
@@ -20,7 +22,7 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import FirstLook, read_objects
 from reviewdesk.reports.tables.cells import DecidingWords, blank, likely_number
 from reviewdesk.reports.tables.rows import layout_of
-from reviewdesk.reports.validation import Amount, Strict, Wanted, validated
+from reviewdesk.reports.validation import Amount, Strict, Unit, Wanted, validated
 from reviewdesk.reports.wording import FieldError, must_be
 
 Row: TypeAlias = dict[str, Any]
@@ -155,9 +157,7 @@ def _converted(cells: Mapping[str, Any]) -> Row:
 
 _Model = TypeVar("_Model", bound=Strict)
 
-_PAIR = frozenset({"confidence", "correct"})
-_KEPT = ("pi", "weight", "selection", "stratum")
-_FACTS = ("run", "decision", "pi", "selection", "stratum", "item_hash", "test")
+_PAIR = ("confidence", "correct")
 
 MAX_YAML = 1 << 19
 """512 KiB: some fourteen thousand rows, read in about four seconds."""
@@ -170,75 +170,58 @@ _FLOW = re.compile(rb"\[\s*(?:#|\{\s*[^\s\"}])")
 """A list in brackets whose first row has a bare key, which is YAML and not JSON."""
 
 
-class ScoreRow(Struct, frozen=True):
-    """One calibration row: the confidence of a judge and whether it was right."""
-
-    line: int
-    confidence: float
-    correct: bool
-    weight: float | None
-    facts: Row = field(default_factory=dict)
-    """Other facts of a full export, which are not checked: the run, the decision and the draw."""
-
-
 class ScoreFile(Struct, frozen=True):
     """The rows of a file, and the stated mapping that their confidences came from, if any."""
 
-    rows: tuple[ScoreRow, ...]
+    rows: tuple[LabelRow, ...]
     source: str | None
-    unanswered: tuple[Row, ...] = ()
+    unanswered: tuple[LabelRow, ...] = ()
     """The rows of drawn verdicts that nobody answered; they have no ``correct``."""
 
 
-class _Score(Strict):
+class _Row(Strict):
+    """The keys of a row, of which each reader needs some."""
+
     model_config = ConfigDict(extra="ignore")
 
-    confidence: Annotated[float, Field(ge=0, le=1), Wanted("a number from 0 to 1")]
-    correct: bool
+    confidence: Unit = None
+    correct: bool | None = None
     weight: Amount = None
     confidence_source: str | None = None
-
-
-class LabelRow(Struct, frozen=True):
-    """One label of a full export; ``kept`` holds sampling facts that are never used."""
-
-    line: int
-    id: str | None
-    run: str | None
-    item_hash: str | None
-    truth: str
-    note: str | None
-    reviewer: str | None
-    time: str | None
-    tags: tuple[str, ...]
-    blind: bool | None
-    seen: bool | None
-    kept: dict[str, Any]
-    adjudicated: bool = False
-
-
-class _Label(Strict):
-    model_config = ConfigDict(extra="ignore")
-
-    truth: Literal["pass", "fail", "unsure"]
+    truth: Literal["pass", "fail", "unsure"] | None = None
     id: str | None = None
     run: str | None = None
+    test: str | None = None
     item_hash: str | None = None
+    decision: str | None = None
+    stratum: str | None = None
+    pi: Unit = None
+    selection: str | None = None
     note: str | None = None
     reviewer: str | None = None
     time: str | None = None
-    adjudicated: bool | None = None
     tags: Annotated[list[str], Wanted("a list of texts")] | None = None
+    adjudicated: bool | None = None
     blind: bool | None = None
     seen: bool | None = None
+    half: Literal["tuning"] | None = None
 
 
 _KNOWN = {
-    *(*_Score.model_fields, *_Label.model_fields),
-    *("decision", "stratum", "pi", "selection", "head", "test", "origin"),
+    *_Row.model_fields,
     # A tentative label of an older export counts like any other.
-    *("question", "asked_at", "labelled_before", "tentative"),
+    *("head", "origin", "question", "asked_at", "labelled_before", "tentative"),
 }
+
+
+def label_rows(source: Source, fail: Fail) -> Iterator[tuple[frozenset[str], LabelRow]]:
+    """Yield the rows of a labels file with the keys that each has."""
+    for line, row in label_file_rows(source, fail):
+        # The rows of a long file are held as records, which are far smaller than models.
+        stated = checked_row(_Row, row, line, fail).model_dump()
+        truth = Truth(stated["truth"]) if stated["truth"] else None
+        tags = None if stated["tags"] is None else tuple(stated["tags"])
+        yield frozenset(row), LabelRow(line=line, **stated | {"truth": truth, "tags": tags})
 
 
 def read_scores(source: Source) -> ScoreFile:
@@ -247,41 +230,40 @@ def read_scores(source: Source) -> ScoreFile:
     Raise LabelsFileError if a line is no calibration row, or rows name several confidence sources.
     """
     fail = failing(source, LabelsFileError)
-    rows: list[ScoreRow] = []
-    lacking: list[Row] = []
+    rows: list[LabelRow] = []
+    lacking: list[LabelRow] = []
     sources: dict[str | None, int] = {}
-    for line, row in label_file_rows(source, fail):
-        if unknown := row.keys() - _KNOWN:
+    for keys, row in label_rows(source, fail):
+        where = f"line {row.line}"
+        if unknown := keys - _KNOWN:
             key = show_line(min(unknown), 60)
-            raise fail(f"line {line}", f'has the key "{key}", which labels files do not have', "")
-        if row.get("correct", False) is None and len(row) > len(_PAIR):
+            raise fail(where, f'has the key "{key}", which labels files do not have', "")
+        if row.correct is None and "correct" in keys and len(keys) > len(_PAIR):
             lacking.append(row)
             continue
-        for key in ("confidence", "correct"):
-            if key not in row:
+        for key in _PAIR:
+            if getattr(row, key) is None:
                 hint = "Each row needs confidence and correct."
-                raise fail(f"line {line}", f'has no "{key}"', hint)
-        one = checked_row(_Score, row, line, fail)
-        facts = {key: row[key] for key in _FACTS if key in row}
-        rows.append(ScoreRow(line, one.confidence, one.correct, one.weight, facts))
-        sources.setdefault(one.confidence_source, line)
+                raise fail(where, f'has no "{key}"', hint)
+        rows.append(row)
+        sources.setdefault(row.confidence_source, row.line)
         if len(named := [name for name in sources if name is not None]) > 1:
             problem = f'confidence_source is "{show_line(named[1], 40)}", but earlier rows say '
             problem += f'"{show_line(named[0], 40)}"'
-            raise fail(f"line {line}", problem, "Calibrate each source in a file of its own.")
+            raise fail(where, problem, "Calibrate each source in a file of its own.")
     source_name = next(iter(sources)) if len(sources) == 1 else None
     return ScoreFile(tuple(rows), source_name, tuple(_unanswered(rows, lacking)))
 
 
-def _unanswered(rows: Sequence[ScoreRow], lacking: Sequence[Row]) -> Iterator[Row]:
+def _unanswered(rows: Sequence[LabelRow], lacking: Sequence[LabelRow]) -> Iterator[LabelRow]:
     """Yield each verdict once whose content has labels that are neither all pass nor all fail."""
-    known = {row.facts.get("item_hash") for row in rows}
-    truths: dict[object, set[object]] = {}
+    known = {row.item_hash for row in rows}
+    truths: dict[str | None, set[Truth | None]] = {}
     for row in lacking:
-        truths.setdefault(row.get("item_hash"), set()).add(row.get("truth"))
-    for row in {(one.get("item_hash"), one.get("id")): one for one in reversed(lacking)}.values():
-        said = truths[row.get("item_hash")]
-        if row.get("item_hash") not in known and ("unsure" in said or len(said) > 1):
+        truths.setdefault(row.item_hash, set()).add(row.truth)
+    for row in {(one.item_hash, one.id): one for one in reversed(lacking)}.values():
+        said = truths[row.item_hash]
+        if row.item_hash not in known and (Truth.UNSURE in said or len(said) > 1):
             yield row
 
 
@@ -290,24 +272,19 @@ def read_labels(source: Source) -> list[LabelRow]:
     fail = failing(source, LabelsFileError)
     found = []
     needed = "Each row needs truth and id or item_hash."
-    for line, row in label_file_rows(source, fail):
-        where = f"line {line}"
-        if "truth" not in row and row.keys() >= _PAIR:
+    for keys, row in label_rows(source, fail):
+        where = f"line {row.line}"
+        if row.truth is None and keys >= {*_PAIR}:
             hint = f"Read it with: reviewdesk calibrate {source.shown_name}"
             raise fail(where, "is a calibration row, which names no verdict", hint)
-        if "truth" not in row:
+        if row.truth is None:
             raise fail(where, 'has no "truth"', needed)
-        one = checked_row(_Label, row, line, fail)
-        if not one.id and not one.item_hash:
+        if not row.id and not row.item_hash:
             raise fail(where, "names no verdict: neither id nor item_hash", needed)
-        if one.time is not None and not is_time(one.time):
-            problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', one.time)}"
+        if row.time is not None and not is_time(row.time):
+            problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', row.time)}"
             raise fail(where, problem, "")
-        # The rows of a long file are held as records, which are far smaller than models.
-        stated = one.model_dump()
-        stated |= {"adjudicated": bool(one.adjudicated), "tags": tuple(one.tags or ())}
-        kept = {key: row[key] for key in _KEPT if key in row}
-        found.append(LabelRow(line=line, kept=kept, **stated))
+        found.append(row)
     return found
 
 

@@ -6,26 +6,25 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from reviewdesk.domain.gates import expect
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
-from reviewdesk.domain.gates.join import DrawnLabel, PanelContent, SuiteLabels
+from reviewdesk.domain.gates.join import LabelRow, PanelContent, SuiteLabels
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.segments import BY
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Cells, Corrected
-from reviewdesk.domain.verdict import SLACK, Band, Decision
+from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import failing
 from reviewdesk.reports.bytes.yaml_nodes import Node, read_yaml
-from reviewdesk.reports.labels.reader import checked_row, label_file_rows
+from reviewdesk.reports.labels.reader import checked_row, label_file_rows, label_rows
 from reviewdesk.reports.suites.matchers import exact, fitting, keyword_of_numbers, negated
 from reviewdesk.reports.validation import (
     FILLED,
     MEND,
-    Amount,
     Strict,
     Unit,
     Wanted,
@@ -37,27 +36,11 @@ from reviewdesk.reports.wording import FieldError, Path, found, spell_path
 
 _NO_VERDICT = "is a calibration row, which names no verdict of a report"
 _EXPORT = "Export the suite again: reviewdesk labels export --format suite -o FOLDER."
-_DECIDED = {Decision.PASS.value, Decision.FAIL.value}
 _Sides: TypeAlias = Annotated[
     list[int],
     fulfilling(lambda two: len(two) == 2 and all(0 <= one <= 1e15 for one in two)),
     Wanted("two whole numbers, of passes and of fails"),
 ]
-
-
-class _LabelModel(Strict):
-    model_config = ConfigDict(extra="ignore")
-
-    truth: Literal["pass", "fail", "unsure"]
-    id: str | None = None
-    item_hash: str | None = None
-    decision: str | None = None
-    stratum: str | None = None
-    pi: Unit = None
-    weight: Amount = None
-    selection: str | None = None
-    confidence_source: str | None = None
-    half: Literal["tuning"] | None = None
 
 
 class _FrameModel(Strict):
@@ -78,38 +61,24 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
     """
     fail = failing(labels, LabelsFileError)
     held = None if frame is None else read_frame(frame)
-    found: dict[tuple[str | None, str | None], DrawnLabel] = {}
-    unanswered: dict[str | None, tuple[DrawnLabel, bool]] = {}
+    found: dict[tuple[str | None, str | None], LabelRow] = {}
+    unanswered: dict[str | None, LabelRow] = {}
     sources: dict[str | None, None] = {}
-    for line, values in label_file_rows(labels, fail):
-        if "truth" not in values:
-            raise fail(f"line {line}", _NO_VERDICT, _EXPORT)
-        row = checked_row(_LabelModel, values, line, fail)
+    for _, row in label_rows(labels, fail):
+        where = f"line {row.line}"
+        if row.truth is None:
+            raise fail(where, _NO_VERDICT, _EXPORT)
         if not row.id and not row.item_hash:
-            raise fail(f"line {line}", "names no content: it has neither item_hash nor id", _EXPORT)
-        # A label has a stratum only if its row states the chance by which it was drawn.
-        drawn = row.selection == "draw" and row.pi is not None and 0 < row.pi <= 1 + SLACK
-        label = DrawnLabel(
-            line=line,
-            id=row.id,
-            item_hash=row.item_hash,
-            truth=Truth(row.truth),
-            stratum=STRATA.index(row.stratum) if drawn and row.stratum in STRATA else None,
-            weight=row.weight,
-            decided=row.decision is None or row.decision in _DECIDED,
-            tuned=row.half is not None,
-        )
-        if row.truth == "unsure":
-            unanswered.setdefault(row.item_hash or row.id, (label, row.selection == "draw"))
-        if row.truth == "unsure" or row.weight == 0:
+            raise fail(where, "names no content: it has neither item_hash nor id", _EXPORT)
+        if row.truth is Truth.UNSURE:
+            unanswered.setdefault(row.item_hash or row.id, row)
+        if row.truth is Truth.UNSURE or row.weight == 0:
             continue
         key = (row.item_hash, None if row.item_hash else row.id)
-        first = found.setdefault(key, label)
-        if first.truth is not label.truth:
-            problem = (
-                f"truth is {label.truth}, but {first.truth} in line {first.line}, for the same"
-            )
-            raise fail(f"line {line}", f"{problem} content", "Settle it, and export again.")
+        first = found.setdefault(key, row)
+        if first.truth is not row.truth:
+            problem = f"truth is {row.truth}, but {first.truth} in line {first.line}, for the same"
+            raise fail(where, f"{problem} content", "Settle it, and export again.")
         sources[row.confidence_source] = None
     made = tuple(found.values())
     if not made:
@@ -121,7 +90,7 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             raise fail(f"line {lost[0].line}", problem + frame.shown_name, _EXPORT)
     source = next(iter(sources)) if len(sources) == 1 else None
     drawn = all(one.drawn for one in made)
-    silent = tuple(one for one, inside in unanswered.values() if inside or not drawn)
+    silent = tuple(one for one in unanswered.values() if one.selection == "draw" or not drawn)
     return SuiteLabels(made, held, source, silent)
 
 
