@@ -42,11 +42,10 @@ async def run(
 ) -> RerunSummary:
     """Carry out a re-run."""
 
-    def ballot_came(_key: int, ballot: CanonicalBallot) -> None:
-        came(ballot)
-
     world = World(environment, FakeClock(), lambda: transport or HttpTransport())
-    return await carry_out(desk, found, Listener(came=ballot_came, told=told), world)
+    summary = RerunSummary()
+    await carry_out(desk, found, summary, Listener(came=came, told=told), world)
+    return summary
 
 
 async def carried(

@@ -407,20 +407,17 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
     section = views.consent(ready.plan, asked, ready.contracts, ready.order.max_cost)
     require_consent(section, yes=ready.order.yes)
     many = len(ready.keys) > 1
-    ends: list[RerunSummary] = []
+    found = RerunSummary()
     try:
         with ProgressLine("verdicts") as line:
-            listener = Listener(ended=ends.append, noted=line.note)
-            if many:
-                listener = replace(listener, told=line.live)
-            else:
-                came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
-                listener = replace(listener, came=came)
-            found = asyncio.run(carry_out(desk, ready, listener))
+            listener = Listener(noted=line.note, told=line.live)
+            if not many:
+                came = lambda ballot: say(plain_ballot(ballot))  # noqa: E731
+                listener = Listener(noted=line.note, came=came)
+            asyncio.run(carry_out(desk, ready, found, listener))
     except KeyboardInterrupt:
-        kept = f": {ends[0].text()}" if many and ends else ": the answers are kept"
         hint = "Continue with rerun --resume." if many else ""
-        raise Cancelled(f"stopped{kept}", hint) from None
+        raise Cancelled(f"stopped: {found.text()}", hint) from None
     records = (
         (item, next(one for one in of_item(desk, item) if one.plan == done.plan))
         for key in ready.keys

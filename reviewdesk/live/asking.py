@@ -1,13 +1,12 @@
 """Plan the calls about many cases for consent, and make them, drawing cases as calls need them."""
 
-import asyncio
 import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -60,16 +59,12 @@ class ReplyCache:
         return replace(found, call=call.key, headers={**found.headers, CACHE_HEADER: "yes"})
 
     def keep(self, call: Call, exchange: Exchange) -> None:
-        """Write a reply, but no fault, in a thread; if that fails, the question is asked again."""
+        """Write a reply, but no fault; if that fails, the question is asked again."""
         if isinstance(reply_or_fault(exchange, endpoint(call.juror).wire), Fault):
             return
         path = self._path(call)
-
-        def write() -> None:
-            with suppress(OSError), whole_file(path, replace=True, private=True) as file:
-                file.write(msgspec.json.encode(exchange))
-
-        asyncio.get_running_loop().run_in_executor(None, write)
+        with suppress(OSError), whole_file(path, replace=True, private=True) as file:
+            file.write(msgspec.json.encode(exchange))
 
     def _path(self, call: Call) -> Path:
         name = hashlib.sha256(hashed(call) + str(call.sample).encode()).hexdigest()
@@ -162,14 +157,7 @@ def replied(
     return seat_ballots(case, panel, found)
 
 
-class CaseForJurors(Protocol):
-    """A case that jurors are to be asked about."""
-
-    def begin(self) -> CaseCalls:
-        """Plan the calls about the case; no calls if no juror is asked about it."""
-
-
-Q = TypeVar("Q", bound=CaseForJurors)
+Q = TypeVar("Q")
 
 
 class Unstored:
@@ -201,7 +189,7 @@ class Asking(Generic[Q]):
     batches: BatchStore | None = None
     cache: ReplyCache | None = None
     counts: LiveProgress = field(default_factory=LiveProgress)
-    _cases: Iterator[Q] = field(default_factory=lambda: iter(()))
+    _cases: Iterator[tuple[Q, CaseCalls]] = field(default_factory=lambda: iter(()))
     _done: Callable[[Q, CaseCalls], None] = lambda _question, _found: None
     _session: CallSession = field(init=False)
     _vendors: BatchTransport | None = None
@@ -212,15 +200,12 @@ class Asking(Generic[Q]):
         return None if self.plan.unpriced else self.meter.spent
 
     async def run(
-        self,
-        cases: Iterable[Q],
-        done: Callable[[Q, CaseCalls], None],
-        came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
+        self, cases: Iterable[tuple[Q, CaseCalls]], done: Callable[[Q, CaseCalls], None]
     ) -> None:
         """Run until every case is finished or waits at a vendor, or the ceiling is reached.
 
-        ``done`` receives each case when it finishes, ``came`` each ballot whose reply is stored.
-        Progress is told after each ballot, and each second while every call waits.
+        ``done`` receives each case when it finishes. Progress is told after each ballot, and each
+        second while every call waits.
         """
         clock = self.world.clock
         counts = self.counts
@@ -248,7 +233,7 @@ class Asking(Generic[Q]):
                     is_sent = "latency_ms" in ballot
                     counts.calls += is_sent
                     counts.unasked += not is_sent
-                    came(question, call, ballot)
+                    self.listener.came(ballot)
                     if calls.take(call, ballot):
                         await self._advance(question, calls)
                     look()
@@ -267,12 +252,12 @@ class Asking(Generic[Q]):
     async def _next(self, free: int) -> list[tuple[tuple[Q, CaseCalls], Call]] | None:
         """Return further calls; a new case begins only when no call of earlier cases is left."""
         if not self._waiting:
-            question = next(self._cases, None)
-            if question is None:
+            drawn = next(self._cases, None)
+            if drawn is None:
                 if self._vendors is not None:
                     await self._vendors.submit()
                 return None
-            calls = question.begin()
+            question, calls = drawn
             if self._vendors is not None:
                 calls.split(is_batched)
             await self._advance(question, calls)

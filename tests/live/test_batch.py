@@ -117,14 +117,15 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     finished: list[PendingCase] = []
     panel = read_panel(room.put().order().panel)
 
-    def cases() -> Iterator[PendingCase]:
+    def cases() -> Iterator[tuple[PendingCase, CaseCalls]]:
         nonlocal drawn
         for place in range(40):
             drawn += 1
             # Four calls may be open, of five to a case, and the next case waits for its first.
             assert drawn - len(finished) <= 3
             case = Case(f"c{place}", "an answer", input=f"question c{place}.")
-            yield PendingCase(place, case, panel)
+            pending = PendingCase(place, case, panel)
+            yield pending, pending.begin()
 
     def done(pending: PendingCase, _found: CaseCalls) -> None:
         finished.append(pending)

@@ -131,7 +131,7 @@ def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
         PendingCase(at, Case(name, "an answer", input=f"question {name}."), panel)
         for at, name in enumerate(CASES)
     )
-    asyncio.run(asking.run(cases, finished))
+    asyncio.run(asking.run(((one, one.begin()) for one in cases), finished))
     return found
 
 

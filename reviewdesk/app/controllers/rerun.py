@@ -102,13 +102,13 @@ def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
     running = jobs.rerun = OpenRerun(frozenset(ready.keys), ready.name, asked)
     stop = Event()
 
-    def work(desk: Desk, report: Callable[[object], bool]) -> RerunSummary | None:
-        ends: list[RerunSummary] = []
-        listener = Listener(told=seldom(report), ended=ends.append)
+    def work(desk: Desk, report: Callable[[object], bool]) -> RerunSummary:
+        summary = RerunSummary()
+        listener = Listener(told=seldom(report))
         if running.alone:
-            listener = replace(listener, came=lambda _key, ballot: report(ballot))
-        run_until(carry_out(desk, ready, listener), stop)
-        return ends[0] if ends else None
+            listener = replace(listener, came=report)
+        run_until(carry_out(desk, ready, summary, listener), stop)
+        return summary
 
     def heard(news: object) -> None:
         nonlocal running
@@ -142,17 +142,13 @@ def _ended(core: Core, found: object, error: ReviewDeskError | None, *, stopping
         error = error or problem
     if error is not None:
         core.complain(error)
-    else:
-        core.say(_notice(found, stopping=stopping, blind=core.session.view.blind), Tone.NOTE)
+    elif isinstance(found, RerunSummary):
+        # A blind reviewer must not know the new decision before labelling the item.
+        blind = core.session.view.blind
+        stopped = "stopped: " if stopping or found.left else ""
+        more = "" if blind or not found.flips else r"; \ rerun:flipped shows them"
+        core.say(f"{stopped}{found.text(blind=blind)}{more}", Tone.NOTE)
     core.show(keep=True, rows=True)
-
-
-def _notice(found: object, *, stopping: bool, blind: bool) -> str:
-    if not isinstance(found, RerunSummary):
-        return "stopped before anything was sent"
-    stopped = "stopped: " if stopping or found.left else ""
-    more = "" if blind or not found.flips else r"; \ rerun:flipped shows them"
-    return f"{stopped}{found.text(blind=blind)}{more}"
 
 
 class RerunForm:

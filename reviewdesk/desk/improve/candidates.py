@@ -458,7 +458,8 @@ async def carry_out(
             meter = Meter(journal, limits.max_cost, journal.spent)
             plan = replace(ready.plan, cases=2 * len(ready.rows))
             asking = Asking[PendingCase](meter, limits, world, listener, plan)
-            await asking.run(ready.cases(desk), lambda _one, _found: None)
+            cases = ((one, one.begin()) for one in ready.cases(desk))
+            await asking.run(cases, lambda _one, _found: None)
             if meter.closed:
                 hint = "The answers are kept; try the same again with a higher ceiling."
                 raise meter.stopped("", hint)

@@ -194,7 +194,6 @@ class BatchRun:
     world: World
     kept: Callable[[int, CanonicalVerdict], None] = lambda _place, _body: None
     """Receives each verdict with the place of its case."""
-    came: str = "nothing was sent"
     summary: BatchSummary = field(init=False)
     _journal: ReportJournal | None = None
     _plan: ConsentPlan = field(default_factory=ConsentPlan)
@@ -205,6 +204,12 @@ class BatchRun:
     _cache: ReplyCache | None = None
     _unverified: int = 0
     """The verdicts whose panel hash is not the committed one."""
+
+    @property
+    def came(self) -> str:
+        """How far the run came."""
+        noted = "; what the vendors took is noted" if self._in_batches else ""
+        return f"{self.summary.done} of {self._plan.cases} cases are complete{noted}"
 
     @property
     def _path(self) -> Path:
@@ -291,9 +296,6 @@ class BatchRun:
         times = self._commit()
         counts = self.summary
         count = self._plan.cases or 0
-        at_vendors = "; what the vendors took is noted" if self._in_batches else ""
-        stored = "what came back before is stored"
-        self.came = stored if order.resume else f"0 of {count} cases are complete{at_vendors}"
         spent = journal.spent if journal else 0.0
         replaces = order.resume or order.force
         writer = ReportWriter(self._path, count, replace=replaces) if order.report else None
@@ -304,18 +306,13 @@ class BatchRun:
             if writer is not None:
                 writer.put(one.place, body)
 
-        def told(counts: LiveProgress) -> None:
-            self.came = f"{counts.done} of {count} cases are complete{at_vendors}"
-            self.listener.told(counts)
-
         meter = Meter(journal or Unstored(), order.max_cost, spent, self._promised)
-        listener = replace(self.listener, told=told)
         batches = journal if self._in_batches else None
         asking = Asking[PendingCase](
-            meter, order, self.world, listener, self._plan, batches, self._cache, counts
+            meter, order, self.world, self.listener, self._plan, batches, self._cache, counts
         )
         try:
-            await asking.run(self._pending(), done)
+            await asking.run(((one, one.begin()) for one in self._pending()), done)
             if meter.closed:
                 raise meter.stopped(
                     f", and {counts.done} of {count} cases are complete",

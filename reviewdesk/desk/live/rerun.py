@@ -273,41 +273,40 @@ def _rest(
 
 
 async def carry_out(
-    desk: Desk, ready: ReadyRerun, listener: Listener, world: World | None = None
-) -> RerunSummary:
+    desk: Desk,
+    ready: ReadyRerun,
+    summary: RerunSummary,
+    listener: Listener,
+    world: World | None = None,
+) -> None:
     """Carry out a re-run that a person has agreed to, on the runner that ``judge`` uses.
 
-    The plan is in the desk before the first request, and each reply before it is used. If the task
-    is cancelled or meets the ceiling, a single verdict ends with the ballots that came, and
-    unfinished ones of many wait for a resume.
+    The plan is in the desk before the first request, and each reply before it is used. What came of
+    it is in ``summary``. If the task is cancelled or meets the ceiling, a single verdict ends with
+    the ballots that came, and unfinished ones of many wait for a resume.
     """
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)
-    of = resumes.extent.verdicts if resumes else len(ready.keys)
-    journal = DeskJournal(desk, word, of)
+    journal = DeskJournal(desk, word, resumes.extent.verdicts if resumes else len(ready.keys))
+    count = len(ready.keys)
     with held(word):
         plans = write_plans(journal, ready)
         spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
         meter = Meter(journal, ready.order.max_cost, spent)
-        summary = RerunSummary(len(ready.keys))
-        plan = replace(ready.plan, cases=summary.verdicts)
+        plan = replace(ready.plan, cases=count)
         asking = Asking[PreparedRerun](meter, ready.order, world or World.real(), listener, plan)
-        ballots: dict[str, CanonicalBallot] = {}
-        """The ballots of a single verdict by call, which a stop keeps."""
+        begun: list[tuple[PreparedRerun, CaseCalls]] = []
 
-        def drawn() -> Iterator[PreparedRerun]:
+        def drawn() -> Iterator[tuple[PreparedRerun, CaseCalls]]:
             for key in ready.keys:
-                yield ready.prepared(desk, key, plans[key])
+                one = ready.prepared(desk, key, plans[key])
+                begun[:] = [(one, one.begin())]
+                yield begun[0]
 
-        def came(one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
-            summary.turnouts.add([ballot])
-            listener.came(one.item.row.key, {**ballot, "id": call.juror.name})
-            if summary.verdicts == 1:
-                ballots[call.key] = ballot
-
-        def store(one: PreparedRerun, found: Mapping[str, CanonicalBallot]) -> None:
+        def store(one: PreparedRerun, found: CaseCalls) -> None:
             key = one.item.row.key
-            body = _finish(journal, one, plans[key], found)
+            summary.turnouts.add(found.answers.values())
+            body = _finish(journal, one, plans[key], found.answers)
             if body is not None:
                 made = body.get("decision")
                 summary.done[key] = RerunDecision(
@@ -315,21 +314,20 @@ async def carry_out(
                 )
 
         try:
-            await asking.run(drawn(), lambda one, found: store(one, found.answers), came)
+            await asking.run(drawn(), store)
         finally:
             # The replies that came are paid for, so that this runs at every end.
-            is_alone = summary.verdicts == 1 and not meter.closed
+            is_alone = count == 1 and not meter.closed
             if is_alone and not summary.done:
-                store(ready.prepared(desk, ready.keys[0]), ballots)
+                for one in begun:
+                    store(*one)
             done = len(summary.done)
-            summary.left = left = 0 if is_alone else summary.verdicts - done
+            summary.left = left = 0 if is_alone else count - done
             facts = {"left": left, "done": done, "flips": dict(summary.flips), "stopped": left > 0}
             journal.append("rerun_ended", facts, ready.first.item.run.hash)
-            listener.ended(summary)
         if meter.closed:
-            left_over = f", and {summary.left:,} of {summary.verdicts:,} verdicts are left"
+            left_over = f", and {summary.left:,} of {count:,} verdicts are left"
             raise meter.stopped(left_over, "The answers are kept; continue with a higher ceiling.")
-        return summary
 
 
 def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
@@ -342,11 +340,8 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
 
     def plan(key: int) -> NewEvent:
         one = ready.prepared(desk, key)
-        told = {"panel": one.seats.panel.name, "panel_hash": one.committed, **journal.about}
-        if len(ready.keys) == 1:
-            jurors = [seat_body(juror) for juror in one.seats.asked.values()]
-            told |= {"rule": rule, **ready.plan.facts, "jurors": jurors}
-        facts = {**about, **told}
+        told = {"panel": one.seats.panel.name, "panel_hash": one.committed}
+        facts = {**about, **told, **journal.about}
         return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
 
     def consent(start: int) -> NewEvent:

@@ -222,14 +222,13 @@ class LiveProgress(Struct):
 class Listener(Struct, frozen=True):
     """Callbacks of a run: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user.
 
-    ``came`` takes the key of a verdict, if any, and a stored ballot; ``ended`` a re-run's summary.
+    ``came`` takes each ballot whose reply is stored.
     """
 
     agreed: Callable[[ConsentPlan], bool] = lambda _: True
     told: Callable[[LiveProgress], object] = lambda _: None
     noted: Callable[[str], None] = lambda _: None
-    came: Callable[[int, CanonicalBallot], object] = lambda _key, _ballot: None
-    ended: Callable[[Any], object] = lambda _: None
+    came: Callable[[CanonicalBallot], object] = lambda _: None
 
 
 class BatchSummary(LiveProgress):

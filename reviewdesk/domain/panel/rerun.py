@@ -191,7 +191,6 @@ class RerunDecision(Struct, frozen=True):
 class RerunSummary(Struct):
     """The result of a re-run: the verdicts that are ``done``, by key, and how many are ``left``."""
 
-    verdicts: int
     done: dict[int, RerunDecision] = {}
     turnouts: Turnouts = field(default_factory=Turnouts)
     left: int = 0
@@ -202,7 +201,7 @@ class RerunSummary(Struct):
         return Counter(f"{one.before} → {one.after}" for one in turned)
 
     def text(self, *, blind: bool = False) -> str:
-        """Return what came of it in words; a ``blind`` reviewer must not know what turned over."""
+        """Return what came of it in words; if ``blind``, without what turned over."""
         left = f", {self.left:,} left" if self.left else ""
         failed = self.turnouts.failed
         came = f"{self.turnouts.ballots - failed:,} answered"

@@ -11,6 +11,7 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.cli.plain import document_text
+from reviewdesk.domain.panel.rerun import RerunSummary
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Document
 from tests.app.panelkit import broken, form_of, opened, panel_file
@@ -97,8 +98,8 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     review.press("stop")
     assert review.notice == "stopped: asking"
     assert review.state.jobs.text == "stopping"
-    review.controller.safely(lambda: job.ended(None, None))
-    assert review.notice == "stopped before anything was sent"
+    review.controller.safely(lambda: job.ended(RerunSummary(), None))
+    assert review.notice == "stopped: 0 verdicts asked again: 0 answered; 0 turned over"
     assert review.state.jobs.text == ""
 
 
