@@ -324,7 +324,7 @@ class Outbox:
             act = replace(write.act, facts=with_key(write.act.facts))
             if isinstance(act, Edit):
                 # By then the reviewer may have something else in view.
-                act = replace(act, claims=None)
+                act = replace(act, claim=None)
             write = replace(write, act=act)
         with self._lock:
             if write.slot is not None:

@@ -191,8 +191,7 @@ def _decide(
     # What others have open is read before the labels, as a label comes before it is given up.
     review.claims.read(core.session.run)
     with core.desk.one_moment():
-        ahead = review.ahead() if review.claims.active else ()
-        act = replace(act, claims=ahead or None)
+        act = replace(act, claim=review.ahead() if review.claims.active else None)
         write = Write(act, on_disk, name=name, item=item, labels=True, decides=True)
         is_saved = core.outbox.put(write)
         core.leave_jury()
@@ -200,7 +199,7 @@ def _decide(
             review.go_on()
         finally:
             if is_saved:
-                review.claims.took(core.session, ahead, core.desk.recent[-1].held or ())
+                review.claims.took(core.session, core.desk.recent[-1].held or ())
                 review.labelled(item, act)
                 core.recalibrate(core.desk.recent)
             core.show(rows=not is_saved, changed=is_saved)
@@ -355,7 +354,7 @@ def follow_claims(core: Core, *, rested: bool = False) -> None:
     """Claim the item in view after an event; name those who have the rest of a finished queue."""
     session = core.session
     claims = core.review.claims
-    claims.follow(session, core.outbox.skips, partial(_lost, core), rested=rested)
+    claims.follow(session, partial(_lost, core), rested=rested)
     if not core.session.done or core.notices[REVIEW].text:
         return
     keys = core.session.keys

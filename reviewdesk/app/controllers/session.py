@@ -32,8 +32,6 @@ _REST = 0.1
 """The fewest seconds between the starts of two jobs."""
 _PATIENCE = 1
 """Seconds that a job waits for the lock; the next one tries again."""
-_TRIES = 8
-"""How many items are tried for the next one: others may claim them at the same time."""
 
 
 class ItemClaims:
@@ -45,8 +43,6 @@ class ItemClaims:
         self._desk = desk
         self._runner = runner
         self._clock = clock
-        self.next: int | None = None
-        """The verdict that is claimed as the next one."""
         self.offered: int | None = None
         """The verdict in view, if it was reached by going to the next undecided one."""
         self.open_with: Mapping[int, str] = {}
@@ -65,10 +61,6 @@ class ItemClaims:
             self.open_with = claims.open_with(self._desk, run)
         return self.open_with != old
 
-    def offer(self, key: int) -> None:
-        self.offered = key
-        self.next = None
-
     def shown(self, row: QueueRow) -> QueueRow:
         name = self.open_with.get(row.key)
         return row if name is None else replace(row, open_with=name)
@@ -76,14 +68,13 @@ class ItemClaims:
     def follow(
         self,
         session: Session,
-        skips: frozenset[int],
         lost: Callable[[int], None],
         *,
         rested: bool = False,
     ) -> None:
-        """Claim the item in view and the next; ``lost`` is called for an item that another has.
+        """Claim the item in view; ``lost`` is called for one that another has.
 
-        ``skips`` are not to come next; ``rested`` says that the item has been in view for a while.
+        ``rested`` says that the item has been in view for a while.
         """
         wanted = _open_item(session)
         now = self._clock()
@@ -104,31 +95,27 @@ class ItemClaims:
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
             self._running = False
-            if isinstance(found, tuple):
-                mine, self.next = found
-                if session.item is not None and not mine:
-                    # The item that comes into view instead is claimed at once.
-                    self._at = float("-inf")
-                    lost(session.item.row.key)
-            elif error is not None:
+            if error is not None:
                 # The desk is busy or gone; other writes report that, and this is tried again.
                 self._claimed = None
+            elif session.item is not None and found is False:
+                # The item that comes into view instead is claimed at once.
+                self._at = float("-inf")
+                lost(session.item.row.key)
 
-        self._runner.start(Job(CLAIMS, partial(_claim, session, skips, wanted[1]), ended))
+        self._runner.start(Job(CLAIMS, partial(_claim, session, wanted[1]), ended))
 
     @property
     def active(self) -> bool:
         return self._runner is not None and not self._desk.read_only and not self._running
 
-    def took(self, session: Session, claimed: Sequence[int], held: Collection[bytes]) -> None:
-        """Take the claims made with a label; ``follow`` handles what somebody else got instead."""
+    def took(self, session: Session, held: Collection[bytes]) -> None:
+        """Take the claim made with a label; ``follow`` handles what somebody else got instead."""
         wanted = _open_item(session)
-        key = None if session.item is None else session.item.row.key
-        if claimed and key == claimed[0] and wanted[1] in held:
+        if wanted[1] in held:
             self._claimed = wanted
             self._at = self._clock()
             self.pressed = False
-            self.next = claimed[1] if len(claimed) == len(held) == 2 else None
 
     def release(self) -> None:
         """Give up all claims, for good."""
@@ -139,41 +126,17 @@ class ItemClaims:
             claims.release(self._desk)
 
 
-def _claim(
-    session: Session, skips: frozenset[int], item: bytes | None, desk: Desk, _report: Report
-) -> tuple[bool, int | None]:
-    """Claim the item in view and the next undecided one that nobody holds, in a worker's thread.
-
-    Return whether the item in view is the reviewer's, and the key of the next one or ``None``.
-    """
+def _claim(session: Session, item: bytes | None, desk: Desk, _report: Report) -> bool:
+    """Claim the item in view in a worker's thread; return whether it is the reviewer's to label."""
     hurry(desk, _PATIENCE)
-    items = frozenset() if item is None else frozenset({item})
-    held = None
-    following = None
-    if item is not None and session.index is not None:
-        # Read before the labels: an item is labelled before it is given up.
-        taken = (*skips, *claims.open_with(desk, session.run))
-        left_out: dict[int, bool | None] = dict.fromkeys(taken)
-        for _ in range(_TRIES):
-            place = desk.next_undecided(session.run, session.keys, session.index, left_out)
-            if place is None or place == session.index:
-                break
-            key = session.keys[place]
-            wanted = claims.item_of(desk, key)
-            held = claims.claim(desk, {*items, wanted})
-            if wanted in held:
-                following = key
-                break
-            left_out[key] = None
-    if held is None:
-        held = claims.claim(desk, items)
+    held = claims.claim(desk, frozenset() if item is None else frozenset({item}))
     if item is None or session.item is None:
-        return item is None, following
+        return True
     # The previous holder may have labelled it since it came into view. An item that the reviewer
     # labelled has come back.
     key = session.item.row.key
     labelled = desk.rows([key])[0].decided and not desk.item(key).labelled_before
-    return item in held and not labelled, following
+    return item in held and not labelled
 
 
 def _open_item(session: Session) -> tuple[int, bytes | None]:
@@ -269,19 +232,13 @@ class ReviewSession:
             if len(rows) > 1 and key in rows
         )
 
-    def ahead(self) -> tuple[int, ...]:
-        """Return the verdicts to claim with a label: the next one and the one after it, if any."""
+    def ahead(self) -> int | None:
+        """Return the verdict to claim with a label: the next one, if any."""
         session = self.session
         if session.item is None or session.index is None:
-            return ()
-        left_out = {session.item.row.key}
-        first = self._next_undecided(left_out=left_out)
-        if first is None or first == session.index:
-            return ()
-        left_out.add(session.keys[first])
-        second = self._next_undecided(first, left_out)
-        found = [first] if second is None or second == session.index else [first, second]
-        return tuple(session.keys[place] for place in found)
+            return None
+        found = self._next_undecided(left_out={session.item.row.key})
+        return None if found is None or found == session.index else session.keys[found]
 
     @property
     def undecided_ahead(self) -> list[int]:
@@ -325,7 +282,6 @@ class ReviewSession:
         self.claims.read(session.run)
         skipped = dict.fromkeys((*self.claims.open_with, *self.outbox.skips, *left_out))
         waiting = {**self.repeats.waiting, **skipped}
-        onwards = after is None
         if after is None:
             after = -1 if session.index is None else session.index
         found = self._asked(waiting)
@@ -334,19 +290,7 @@ class ReviewSession:
         found = self._criterion(after, waiting)
         if found is not None:
             return found
-        found = self.desk.next_undecided(session.run, session.keys, after, waiting)
-        if found is None or not onwards or not self.claims.open_with:
-            return found
-        # If others review too, the item claimed as the next one precedes all but a repeat.
-        key = self.claims.next
-        here = None if session.item is None else session.item.row.key
-        if key is None or key == here or self.repeats.of(session.keys[found]) is not None:
-            return found
-        place = place_of(session.keys, key)
-        if place is None:
-            return found
-        nearest = self.desk.next_undecided(session.run, session.keys, place - 1, waiting)
-        return place if nearest == place else found
+        return self.desk.next_undecided(session.run, session.keys, after, waiting)
 
     def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
         """Return the place of the next item that the open question has drawn, or ``None``.
@@ -453,7 +397,7 @@ class ReviewSession:
             start = index
         found = self._next_undecided(start)
         if found is not None:
-            self.claims.offer(self.show(found))
+            self.claims.offered = self.show(found)
         elif stay and session.view.filter:
             # A filter that leaves only decided verdicts is meant to show them.
             self.show(0)
@@ -509,7 +453,7 @@ class ReviewSession:
         item = self.session.item
         before = 0 if item is None else item.row.key
         key = self.show(found)
-        self.claims.offer(key)
+        self.claims.offered = key
         if any(key == one for _, one in self._criteria.get(before, ())):
             self._left_at.setdefault(key, self._left_at.get(before, before))
         else:

@@ -30,7 +30,7 @@ class Edit(Struct, frozen=True):
     """One edit of the item of the verdict ``key``; calling it saves it in one transaction.
 
     ``more_tags`` are added to the item's, ``view`` is on screen after it, ``others`` are saved and
-    taken back with it, and ``claims``, unless ``None``, become all that the reviewer claims.
+    taken back with it, and the item of the verdict ``claim``, if any, is then the only claimed one.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Edit(Struct, frozen=True):
     more_tags: Sequence[str] = ()
     view: View | None = None
     others: Sequence["Edit"] = ()
-    claims: Sequence[int] | None = None
+    claim: int | None = None
 
     def __call__(self, desk: OpenFile) -> Event | None:
         """Save the edit and return its event; ``None`` if the item has these tags already."""
@@ -60,9 +60,9 @@ class Edit(Struct, frozen=True):
                 # Verdicts of the same content share their label.
                 entries.setdefault(entry.item, entry)
             done = events.append(desk.conn, desk.reviewer, [*entries.values()])
-            if self.claims is not None:
+            if self.claim is not None:
                 now = desk.clock()
-                held = reviewers.claim_where(desk.conn, desk.reviewer, "key", self.claims, now)
+                held = reviewers.claim_where(desk.conn, desk.reviewer, "key", [self.claim], now)
                 done = replace(done, held=held)
         desk.heard(done)
         return done.events[0]

@@ -22,11 +22,6 @@ def claim(desk: OpenFile, items: Collection[bytes]) -> frozenset[bytes]:
     return reviewers.claim(desk.conn, desk.reviewer, items, desk.clock())
 
 
-def item_of(desk: OpenFile, key: int) -> bytes:
-    item: bytes = verdicts.by_key(desk.conn, key)["item"]
-    return item
-
-
 def open_with(desk: OpenFile, run: Run) -> dict[int, str]:
     return reviewers.others(desk.conn, desk.reviewer, run.key, desk.at())
 

@@ -10,7 +10,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.labels.transfer import import_labels, list_labels
 from reviewdesk.desk.team.agreement import adjudication, disagreements, team_page
-from reviewdesk.desk.team.claims import double_share, item_of
+from reviewdesk.desk.team.claims import double_share
 from reviewdesk.domain.labels.team import TeamPage, is_double
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
@@ -18,6 +18,7 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
 from reviewdesk.store.figures import labelled
+from reviewdesk.store.verdicts import by_key
 from tests.helpers import figures_of, load, numbered, open_desk, report, verdict
 
 PASS, FAIL = Truth.PASS, Truth.FAIL
@@ -46,6 +47,10 @@ def truth(desk: Desk, name: str = "v1") -> Truth | None:
 
 def settle(desk: Desk, word: Truth, name: str = "v1", note: str | None = None) -> None:
     adjudication(desk, desk.find(desk.run(), name), word, note)(desk)
+
+
+def of(desk: Desk, key: int) -> bytes:
+    return bytes(by_key(desk.conn, key)["item"])
 
 
 def test_it_is_the_truth_and_the_labels_stay(desk: Desk) -> None:
@@ -147,7 +152,7 @@ def test_second_opinions_on_drawn_items_are_weighted_by_group(tmp_path: Path) ->
     with closing(open_desk(tmp_path / "d.db")) as ann:
         run = load(ann, report(*made))
         double_share(ann, 0.4)
-        twice = {row.id: is_double(item_of(ann, row.key), 0.4) for row in ann.rows(ann.queue(run))}
+        twice = {row.id: is_double(of(ann, row.key), 0.4) for row in ann.rows(ann.queue(run))}
         with closing(open_desk(tmp_path / "d.db", "ben")) as ben:
             for name, is_twice in twice.items():
                 ann.label(ann.find(run, name), PASS)
@@ -166,7 +171,7 @@ def test_a_second_reviewer_who_picks_among_the_chosen_items_moves_nothing(tmp_pa
         run = load(ann, report(*made))
         double_share(ann, 0.4)
         rows = ann.rows(ann.queue(run))
-        twice = [row.id for row in rows if is_double(item_of(ann, row.key), 0.4)]
+        twice = [row.id for row in rows if is_double(of(ann, row.key), 0.4)]
         for row in rows:
             ann.label(row.key, PASS)
         with closing(open_desk(tmp_path / "d.db", "ben")) as ben:
