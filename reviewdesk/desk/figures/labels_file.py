@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.gates.join import LabelRow, PanelContent
-from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
+from reviewdesk.domain.gates.such_items import as_run, as_wrong_and_right
 from reviewdesk.domain.labels.sampling import FIRST_REST, NOT_STATED, STRATA, Decided
 from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
 from reviewdesk.domain.records import Calibration, Design, Run
@@ -34,23 +35,20 @@ def observed(desk: Desk, run: Run) -> tuple[str, int, int]:
 
 
 class FileRows(Struct, frozen=True):
-    """The rows of a labels file that count, with their strata and warnings about the file.
+    """The rows of a labels file that count, and warnings about the file.
 
-    Without a ``strata`` of every row it is ``None``; ``drawn`` rows represent a whole run. Rows are
-    ``independent`` if each names its content.
+    ``drawn`` rows represent a whole run. Rows are ``independent`` if each names its content.
     """
 
     kept: tuple[LabelRow, ...]
     rows: Rows
-    strata: tuple[str, ...] | None
     source: str | None
     drawn: bool
     warnings: tuple[str, ...]
-    tests: tuple[str, ...] = ()
-    independent: bool = False
-    unanswered: tuple[UnansweredRow, ...] = ()
+    independent: bool
+    unanswered: tuple[LabelRow, ...]
     """The contents that nobody answered; if the rows are drawn, only the drawn ones."""
-    decided: Decided = NOT_STATED
+    decided: Decided
     """What a frame states about each stratum; empty without one."""
 
     @property
@@ -61,23 +59,20 @@ class FileRows(Struct, frozen=True):
     @property
     def run(self) -> LabelledRows | None:
         """The run that the rows were drawn from, or ``None`` if they do not represent one."""
-        if not self.drawn:
+        if not self.drawn or self.rows.passed is None:
             return None
-        return as_run(self.rows, self.strata, self.tests, self.unanswered, self.decided)
+        return as_run(self.kept, self.unanswered, self.decided)
 
 
-def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[UnansweredRow]:
+def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[LabelRow]:
     """Yield the rows that nobody answered; files of earlier versions lack the confidence."""
     sure = [row.confidence or 0.0 for row in file.rows]
     for at, row in enumerate(file.unanswered):
-        if row.stratum not in STRATA or row.decision not in _DECIDED:
-            continue
-        if row.stratum and (row.selection == "draw" or not drawn):
+        known = row.stratum in STRATA and row.decision in _DECIDED
+        if known and (row.selection == "draw" or not drawn):
             mean = sum(sure) / max(1, len(sure))
             confidence = mean if row.confidence is None else row.confidence
-            item = row.item_hash or str(at)
-            passed = row.decision == Decision.PASS
-            yield UnansweredRow(item, confidence, passed, row.stratum, row.test or "")
+            yield replace(row, confidence=confidence, item_hash=row.item_hash or str(at))
 
 
 def file_rows(source: Source, frame: Path | None = None) -> FileRows:
@@ -86,10 +81,7 @@ def file_rows(source: Source, frame: Path | None = None) -> FileRows:
     file = read_scores(source)
     kept, weighted, warnings = _counted_rows(file.rows)
     known = bool(kept) and all(row.decision in _DECIDED for row in kept)
-    strata, items, tests = (
-        tuple(filter(None, (getattr(row, name) for row in kept)))
-        for name in ("stratum", "item_hash", "test")
-    )
+    items = [row.item_hash for row in kept if row.item_hash]
     independent = bool(kept) and len(items) == len(kept)
     places = [row.place for row in kept]
     # Every row is from a draw, and some are from the audit of unflagged verdicts.
@@ -102,21 +94,18 @@ def file_rows(source: Source, frame: Path | None = None) -> FileRows:
             or bool(contents and all(one.stratum < FIRST_REST for one in contents))
         )
     )
-    rows = Rows.of(
-        [row.confidence or 0.0 for row in kept],
-        [row.correct is True for row in kept],
-        [row.weight or 0.0 for row in kept] if weighted else None,
-        [row.decision == Decision.PASS for row in kept] if known else None,
-        items if independent else None,
-    )
     return FileRows(
         kept=tuple(kept),
-        rows=rows,
-        strata=strata if kept and len(strata) == len(kept) else None,
+        rows=Rows.of(
+            [row.confidence or 0.0 for row in kept],
+            [row.correct is True for row in kept],
+            [row.weight or 0.0 for row in kept] if weighted else None,
+            [row.decision == Decision.PASS for row in kept] if known else None,
+            items if independent else None,
+        ),
         source=file.source,
         drawn=drawn,
         warnings=tuple(warnings),
-        tests=tests if len(tests) == len(kept) else (),
         independent=independent,
         unanswered=tuple(_unanswered(file, drawn=drawn)),
         decided=_decided(contents),

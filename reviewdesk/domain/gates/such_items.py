@@ -1,13 +1,13 @@
 """The figures of a judge that gates check, each with its interval for such items."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from math import nan
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.domain.gates.join import LabelRow
 from reviewdesk.domain.labels.sampling import NOT_STATED, STRATA, Decided, LabelledRow, RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, either_answer, make_rows
 from reviewdesk.domain.records import Metrics, Truth
@@ -23,84 +23,70 @@ UNDECIDED = "not every row says what the judge decided"
 NO_KAPPA = "chance alone would agree on every row"
 
 
-class UnansweredRow(Struct, frozen=True):
-    """A decided verdict on an ``item`` that nobody answered; see ``non_response``."""
-
-    item: str
-    confidence: float
-    passed: bool
-    stratum: str
-    test: str = ""
-
-
 def as_run(
-    rows: Rows,
-    strata: Sequence[str] | None,
-    tests: Sequence[str] = (),
-    unanswered: Sequence[UnansweredRow] = (),
+    rows: Sequence[LabelRow],
+    unanswered: Sequence[LabelRow] = (),
     stated: Decided = NOT_STATED,
 ) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
-    ``stated`` has its decisions; a stratum that it lacks has as many as its rows stand for.
-    ``tests`` names the case of each row. Return ``None`` unless each row names a stratum, and all
-    contents of a stratum weigh alike, if none has several rows.
+    ``stated`` has its decisions; a stratum that it lacks has as many as its rows stand for. Return
+    ``None`` unless all contents of a stratum weigh alike, if none has several rows.
     """
-    if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
-        return None
-    contents = np.arange(len(strata)) if rows.content is None else rows.content
-    stratum = np.array([STRATA.index(name) for name in strata], np.int64)
+    alone = len({row.item_hash for row in rows}) == len(rows)
     sizes = {}
     decided = {}
-    for h in np.flatnonzero(np.bincount(stratum)).tolist():
-        mine = stratum == h
-        weight = rows.weight[mine]
-        if rows.content is None and float(np.ptp(weight)) > SLACK * float(weight.max()):
+    for h in sorted({row.place for row in rows if row.place is not None}):
+        mine = [row for row in rows if row.place == h]
+        weights = {row.item_hash: row.weight or 0.0 for row in reversed(mine)}.values()
+        if alone and max(weights) - min(weights) > SLACK * max(weights):
             return None
-        _, first = np.unique(contents[mine], return_index=True)
-        sizes[h] = max(round(float(weight[first].sum())), len(first))
-        passed = rows.passed[mine]
-        passes, fails = (round(float(weight[side].sum())) for side in (passed, ~passed))
-        if h in stated and stated[h][0] >= passed.sum() and stated[h][1] >= (~passed).sum():
-            passes, fails = stated[h]
+        sizes[h] = max(round(sum(weights)), len(weights))
+        sides = [
+            [row.weight or 0.0 for row in mine if row.decision == side]
+            for side in (Decision.PASS, Decision.FAIL)
+        ]
+        passes, fails = stated.get(h, (-1, -1))
+        if passes < len(sides[0]) or fails < len(sides[1]):
+            passes, fails = (round(sum(side)) for side in sides)
         decided[h] = passes, fails
-    more = [one for one in unanswered if one.stratum in strata]
-    own = zip(
-        strata, contents.tolist(), rows.confidence.tolist(), rows.passed.tolist(),
-        np.where(rows.passed == rows.correct, Truth.PASS, Truth.FAIL), tests or [""] * len(strata),
-        strict=True,
-    )  # fmt: skip
-    others = [
-        (one.stratum, one.item, one.confidence, one.passed, Truth.UNSURE, one.test) for one in more
-    ]
-    ranks = defaultdict[str, dict[Hashable, int]](dict)
+    ranks = defaultdict[int, dict[str | None, int]](dict)
     labelled = []
-    for key, (name, item, sure, passes, truth, test) in enumerate([*own, *others]):
-        made = Decision.PASS if passes else Decision.FAIL
-        rank = ranks[name].setdefault(item, len(ranks[name]))
-        place = STRATA.index(name), rank, Truth(truth)
-        row = LabelledRow(
-            key, "", repr(item).encode(), made, None, None, sure, 0, 0, *place, test=test
+    for key, row in enumerate([*rows, *unanswered]):
+        h = STRATA.index(row.stratum or "")
+        if h not in sizes:
+            continue
+        rank = ranks[h].setdefault(row.item_hash, len(ranks[h]))
+        made = Decision(row.decision or "")
+        truth = Truth.PASS if (made is Decision.PASS) is row.correct else Truth.FAIL
+        truth = Truth.UNSURE if row.correct is None else truth
+        item = (row.item_hash or "").encode()
+        place = h, rank, truth
+        labelled.append(
+            LabelledRow(
+                key, "", item, made, None, None, row.confidence, 0, 0, *place, test=row.test or ""
+            )
         )
-        labelled.append(row)
     figures = RunFigures(0, 0, "reported", scores_stated=False, sizes=sizes, decided=decided)
-    given = None if rows.content is None else [*rows.weight.tolist(), *(nan for _ in more)]
+    known = [row.weight or 0.0 for row in rows]
+    given = None if alone else known + [nan] * (len(labelled) - len(rows))
     return make_rows(labelled, figures, "reported", given)
 
 
-def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
+def as_wrong_and_right(rows: Rows, unanswered: Sequence[LabelRow]) -> tuple[Rows, ...]:
     """Return undrawn rows with all unanswered ones wrong, then right; () without any."""
     n = len(unanswered)
     if not n:
         return ()
     passed = content = None
     if rows.passed is not None:
-        passed = np.append(rows.passed, [one.passed for one in unanswered])
+        made = [one.decision == Decision.PASS for one in unanswered]
+        passed = np.append(rows.passed, made)
     if rows.content is not None:
-        items = dict.fromkeys(one.item for one in unanswered)
+        items = dict.fromkeys(one.item_hash for one in unanswered)
         numbers = {item: at for at, item in enumerate(items, int(rows.content.max(initial=-1)) + 1)}
-        content = np.append(rows.content, [numbers[one.item] for one in unanswered])
-    sure = np.append(rows.confidence, [one.confidence for one in unanswered])
+        content = np.append(rows.content, [numbers[one.item_hash] for one in unanswered])
+    sure = np.append(rows.confidence, [one.confidence or 0.0 for one in unanswered])
     weight = np.append(rows.weight, np.ones(n))
     return tuple(
         Rows(sure, np.append(rows.correct, [right] * n), weight, passed, content)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from reviewdesk.domain.gates.join import PairedDecision, change
+from reviewdesk.domain.gates.join import LabelRow, PairedDecision, change
 from reviewdesk.domain.gates.such_items import as_run, of_counts, pass_rate, such_items
-from reviewdesk.domain.labels.summary import panel_intervals
+from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Z
@@ -18,14 +18,31 @@ from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import Decision
 
 
-def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Estimate]:
-    drawn = as_run(rows, strata)
+def run_of(rows: Rows, strata: Sequence[str] = ()) -> LabelledRows | None:
+    """The run that rows of a labels file stand for, each on a content of its own."""
+    passed = [] if rows.passed is None else rows.passed.tolist()
+    columns = zip(
+        rows.confidence.tolist(), rows.correct.tolist(), rows.weight.tolist(), passed, strata,
+        strict=False,
+    )  # fmt: skip
+    made = [
+        LabelRow(
+            at, sure, correct, weight, item_hash=str(at), stratum=stratum, pi=0.5, selection="draw",
+            decision="pass" if decision else "fail",
+        )
+        for at, (sure, correct, weight, decision, stratum) in enumerate(columns)
+    ]  # fmt: skip
+    return as_run(made) if made else None
+
+
+def figures(rows: Rows, strata: Sequence[str] = ()) -> dict[str, Estimate]:
+    drawn = run_of(rows, strata)
     found = None if drawn is None else panel_intervals(drawn, Target.ITEMS)
     return such_items(rows, measure(rows, None), fit(rows), found)
 
 
 def pass_rate_of(rows: Rows, strata: Sequence[str]) -> Estimate:
-    drawn = as_run(rows, strata)
+    drawn = run_of(rows, strata)
     assert drawn is not None
     return pass_rate(drawn)
 
@@ -103,8 +120,7 @@ def test_rows_that_fit_no_draw_count_as_their_effective_number() -> None:
     # (4 · 2 + 5 · 10 + 3 · 4)² / (4 · 4 + 5 · 100 + 3 · 16) = 4900 / 564.
     other = [*STRATA[:-1], "rest/pass"]
     uneven = Rows.of([0.8] * 12, RIGHT, [*WEIGHTS[:-1], 5.0], PASSED)
-    assert as_run(weighted(), None) is as_run(weighted(), other) is as_run(uneven, STRATA) is None
-    assert as_run(weighted(), ["a"] * 12) is None
+    assert run_of(weighted(), other) is run_of(uneven, STRATA) is None
     found = figures(weighted())["accuracy"]
     assert ends(found) == pytest.approx(wilson(54 / 70 * 4900 / 564, 4900 / 564))
 
