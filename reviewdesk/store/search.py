@@ -331,16 +331,10 @@ def _juror(context: FilterContext, term: Term) -> Iterable[int]:
         found = {context.span.first + row for row in rows_with_seat(windows, "juror", same)}
         if len(found) == context.span.size:
             return found
-    if (memo := f"juror {wanted}") not in context.memo:
-        query = """SELECT verdict, juror, model FROM ballots
-                   WHERE run = (SELECT name FROM runs WHERE key = ?)"""
-        rows = context.conn.execute(query, (context.run,))
-        panels = (
-            key for key, *names in rows if wanted in {(one or "").casefold() for one in names}
-        )
-        context.memo[memo] = array("q", panels)
-    panels_found: Iterable[int] = context.memo[memo]
-    return panels_found
+    query = """SELECT verdict, juror, model FROM ballots
+               WHERE run = (SELECT name FROM runs WHERE key = ?)"""
+    rows = context.conn.execute(query, (context.run,))
+    return (key for key, *names in rows if wanted in {(one or "").casefold() for one in names})
 
 
 def _run(context: FilterContext, term: Term) -> Iterable[int]:

@@ -14,13 +14,11 @@ from msgspec import Struct
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.filters import index
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.query.filter import DEEPEST, MOST, FilterError, parse_filter
+from reviewdesk.domain.query.filter import FilterError
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
-from reviewdesk.reports import Source
 from reviewdesk.store.connect import in_pages, insert, record, value
-from tests.desk.live.test_panel_new import REPORTS
-from tests.helpers import SAMPLES, jurors, load, mark, open_desk, report, tag, verdict
+from tests.helpers import jurors, load, mark, open_desk, report, tag, verdict
 
 
 def seats(*scores: float, **more: str) -> list[dict[str, Any]]:
@@ -184,31 +182,6 @@ def test_groups_keep_what_sets_say(desk: Desk, tree: Tree) -> None:
         assert kept(desk, text[1:-1]) == kept(desk, text)
 
 
-def comb(teeth: int, leaf: str) -> str:
-    """A filter that keeps at every depth a deep group open beside the next one."""
-    text = leaf
-    for depth in range(1, teeth):
-        text = f"!(mark|{'!(' * depth}note{')' * depth} {leaf}|{text})"
-    return text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("leaf", ["confidence>.1", "tag:refund"])
-def test_sqlite_reads_the_deepest_and_the_longest_filter(desk: Desk, leaf: str) -> None:
-    # Of a doubled negation nothing is left, and SQLite has a limit for each of these shapes: open
-    # pieces of its parser (a hundred) and the depth of an expression (a thousand).
-    ids = kept(desk, leaf)
-    assert kept(desk, "!(" * (DEEPEST - 1) + f"!{leaf}" + ")" * (DEEPEST - 1)) == ids
-    assert kept(desk, f"({leaf} " * DEEPEST + ")" * DEEPEST) == ids
-    assert kept(desk, f"({leaf}|(" * (DEEPEST // 2) + leaf + "))" * (DEEPEST // 2)) == ids
-    assert kept(desk, " ".join([leaf] * MOST)) == kept(desk, "|".join([leaf] * MOST)) == ids
-    teeth = [comb(count, leaf) for count in range(2, DEEPEST)]
-    deep = [text for text in teeth if len(list(parse_filter(text).terms())) <= MOST]
-    assert len(deep) > 40
-    # Each negates the one before it where neither mark nor leaf decides.
-    assert isinstance(kept(desk, deep[-1]), str)
-
-
 def test_marks_and_deferrals_are_the_reviewers_own(desk: Desk) -> None:
     with closing(open_desk(desk.path, "ben")) as ben:
         assert kept(ben, "mark") == kept(ben, "deferred") == "e"
@@ -325,14 +298,3 @@ def test_the_flag_changes_neither_stratum_nor_audit(tmp_path: Path) -> None:
     # The third, the sixth and so on.
     assert marked == "cf"
     assert loud == quiet
-
-
-HELD = {"support-bot.jsonl": ["note-to-graders"], "hostile.json": ["h09-injection-and-failure"]}
-
-
-@pytest.mark.parametrize("sample", REPORTS)
-def test_the_samples_hold_two(tmp_path: Path, sample: str) -> None:
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
-        run = desk.load(Source.from_path(SAMPLES / sample)).run
-        found = [row.id for row in desk.rows(desk.queue(run, "suspicious_text", "file"))]
-        assert found == HELD.get(sample, [])

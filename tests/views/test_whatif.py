@@ -50,11 +50,6 @@ def test_the_table_says_what_it_rests_on(tmp_path: Path) -> None:
     assert drawn.count(" 0 % ") == 1
 
 
-def test_a_run_that_nothing_turns(tmp_path: Path) -> None:
-    drawn = document_text(table(tmp_path, verdict("one", 1.0, 1.0, 1.0)))
-    assert "● mean" in drawn
-
-
 def test_an_empty_run_is_one_line(tmp_path: Path) -> None:
     found = whatif.what_if(what_if(*opened(tmp_path)))
     assert document_text(found) == "The run has no verdicts."

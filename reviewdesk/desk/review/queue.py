@@ -32,10 +32,6 @@ class HeldColumns:
         self._loaded: tuple[int, ...] = ()
         self._labelled = -1
 
-    @property
-    def bytes(self) -> int:
-        return 0 if self._held is None else self._held.bytes
-
     def holds(self, run: Run) -> bool:
         return self._held is not None and self._held.run == run.key
 

@@ -88,10 +88,6 @@ class RunColumns:
         made.frombytes((rows.astype(np.int64) + self.first).tobytes())
         return made
 
-    @property
-    def bytes(self) -> int:
-        return sum(column.nbytes for column in (*self.columns.values(), *self.masks.values()))
-
 
 def columns_of(kept: Filter, order: str) -> frozenset[str]:
     """Return the names of the columns that a filter and an order need."""

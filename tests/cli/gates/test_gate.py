@@ -106,31 +106,6 @@ def test_a_case_that_several_have_names_them(cli: Cli, write: Write) -> None:
     assert cli("gate", write("suite.yml", suite(entry(case="b")))).code == 0
 
 
-def test_every_target_reads(cli: Cli, write: Write) -> None:
-    said = verdict(
-        "said",
-        0.9,
-        0.9,
-        agreement={"value": 0.5, "metric": "krippendorff_alpha"},
-        band="medium", same_family=True, bias_warning="kin", flagged=True,
-    )  # fmt: skip
-    write("report.json", report(said))
-    wanted = {
-        "jury.agreement": "exact: 0.5", "jury.confidence": "exact: medium",
-        "jury.escalate": "exact: true", "jury.same_family": "exact: true",
-        "jury.bias_warning": "exact: kin",
-    }  # fmt: skip
-    expect = [f"{{target: {name}, matcher: {{{text}}}}}" for name, text in wanted.items()]
-    expect += [f"{{target: {name}, matcher: {{not: {{{text}}}}}}}" for name, text in wanted.items()]
-    done = cli(
-        "gate", write("suite.yml", suite(entry("n", "report: report.json", *expect))), "--json"
-    )
-    checks = facts(done)["entries"][0]["checks"]
-    assert [check["status"] for check in checks] == ["pass"] * 5 + ["fail"] * 5
-    assert {check["source"] for check in checks} == {"stated"}
-    assert checks[0]["metric"] == "krippendorff_alpha"
-
-
 def test_a_message_is_told_on_a_failure(gate: Gate) -> None:
     told = "{ target: jury.escalate, matcher: { exact: true }, message: ask a person }"
     done = gate(entry("n", "report: report.json", told, case="calm"))
@@ -204,10 +179,3 @@ def test_a_report_without_verdicts_holds_nothing(cli: Cli, write: Write) -> None
     done = cli("gate", write("suite.yml", suite(entry())))
     assert (done.code, rows(done)) == (3, ["NOT SHOWN"])
     assert "there are no verdicts" in done.out
-
-
-def test_a_wrong_suite_is_one_line(cli: Cli, write: Write) -> None:
-    path = write("suite.yml", b"jury:\n  - name: n\n    file: x\n")
-    done = cli("gate", path)
-    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
-    assert done.err.startswith(f"{path}:3: $.jury[0].file: is not a key of a jury entry")

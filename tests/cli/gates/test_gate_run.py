@@ -52,17 +52,6 @@ def test_a_run_is_held_to_its_own_figures(eighty: Cli, write: Write) -> None:
     assert "50 labels" in found["notes"]
 
 
-def test_auroc_and_the_p_of_the_ece(eighty: Cli, write: Write) -> None:
-    expect = b"    expect:\n      - { target: ece_p, matcher: { schema: { minimum: 0.05 } } }\n"
-    expect += b"      - { target: auroc, matcher: { schema: { minimum: 0.5 } } }\n"
-    known = eighty("calibrate", "--json").json
-    found = facts(eighty("gate", write("s.yml", RUN + expect), "--json"))["entries"][0]
-    first, second = found["checks"]
-    assert first["value"] == known["ece_p"]
-    # Every label agrees with the panel, so there is nothing to rank.
-    assert (second["status"], second["value"], known["auroc"]) == ("skip", None, None)
-
-
 def test_a_confusion_from_elsewhere_corrects_the_run(eighty: Cli, write: Write) -> None:
     matrix = b"    reliability: { tp: 90, fn: 10, tn: 80, fp: 20 }\n"
     found = facts(eighty("gate", write("s.yml", RUN + matrix), "--json"))["entries"][0]
@@ -137,12 +126,6 @@ def test_what_two_people_say_of_a_verdict_counts_once(eighty: Cli, write: Write)
 def test_what_comes_first(cli: Cli, write: Write, labels: str, code: int) -> None:
     write("labels.jsonl", f"{labels}\n".encode())
     assert cli("gate", write("s.yml", FILE), STRICT).code == code
-
-
-def test_a_run_that_is_not_there(eighty: Cli, write: Write) -> None:
-    done = eighty("gate", write("s.yml", RUN.replace(b"run: run", b"run: nine")), STRICT)
-    assert (done.code, rows(done), len(done.lines)) == (2, ["ERROR"], 1)
-    assert ":3: run: " in done.err
 
 
 def test_a_file_corrects_a_run_it_was_not_drawn_from(eighty: Cli, write: Write) -> None:

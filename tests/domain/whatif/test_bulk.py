@@ -250,30 +250,6 @@ def test_the_whole_table_of_an_item_is_its_row_of_the_run(value: dict[str, Any])
     assert one == [together([value], variant)[0] for variant in table]
 
 
-def test_the_worked_panel() -> None:
-    # 0.30 0.78 0.81 0.84 0.89 against 0.75: the mean is 0.724, without an end 0.81.
-    value = panel(0.30, 0.78, 0.81, 0.84, 0.89, threshold=0.75, quorum=0.9, strategy="mean")
-    asked = [
-        Variant(),
-        Variant(Strategy.TRIMMED_MEAN),
-        Variant(Strategy.QUORUM),
-        Variant(Strategy.QUORUM, quorum=0.8),
-        Variant(threshold=0.7),
-        Variant(dropped="j0"),
-        Variant(dropped="j4"),
-    ]
-    made = outcomes(read(value), asked)
-    # Four of five pass: under nine tenths, at four fifths. Without j0 the mean is 0.83; without j4
-    # it is 2.73 / 4.
-    assert [one.decision for one in made] == [
-        Decision.FAIL, Decision.PASS, Decision.FAIL, Decision.PASS, Decision.PASS, Decision.PASS,
-        Decision.FAIL,
-    ]  # fmt: skip
-    assert [round(one.value or 0, 6) for one in made] == [
-        0.724, 0.81, 0.724, 0.724, 0.724, 0.83, 0.6825,
-    ]  # fmt: skip
-
-
 WORKED = [0.1, 0.78, 0.81, 0.84, 0.89]
 PANELS = st.lists(GRID, min_size=1, max_size=5)
 

@@ -39,18 +39,6 @@ def test_equality_is_that_of_json(one: Any, other: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (1, 1.0, True), (0.7, 0.7 - 1e-12, True), (0.7, 0.7 - 1e-8, False), (True, 1, False),
-        (1.0, True, False), (False, 0, False), (None, False, False), (None, 0, False),
-        ("", None, False), ("1", 1, False), ("low", "Low", False),
-    ],
-)  # fmt: skip
-def test_what_is_the_same(one: Any, other: Any, expected: bool) -> None:
-    assert same(one, other) is expected
-
-
-@pytest.mark.parametrize(
     ("schema", "value", "fits"),
     [
         ({"minimum": 0.7}, 0.7, True),
