@@ -408,7 +408,7 @@ def remove(*, run: str) -> None:
 
 # Files of a run
 
-Pieces = Iterable[str | bytes]
+Pieces = Iterable[str]
 
 
 @click.group()
@@ -439,10 +439,9 @@ def _writes(example: str, suffix: str = "") -> Callable[[Callable[..., Pieces]],
                     say(f"{run.name}: written to {output}")
                     return
                 for piece in pieces:
-                    data = piece if isinstance(piece, bytes) else piece.encode()
                     # Written as bytes, because the file is UTF-8 whatever encoding the terminal
                     # has. Standard output that a program has replaced by a text stream takes none.
-                    click.echo(data if hasattr(sys.stdout, "buffer") else data.decode(), nl=False)
+                    click.echo(piece.encode() if hasattr(sys.stdout, "buffer") else piece, nl=False)
 
         return command
 
@@ -483,15 +482,8 @@ def markdown(desk: Desk, run: Run, *_: object) -> Pieces:
 
 
 @_writes("diagram -o diagram.svg")
-def diagram(desk: Desk, run: Run, output: Path | None, _: ProgressLine) -> Pieces:
-    """Draw a judge's reliability diagram as SVG or PNG.
-
-    It shows how often the judge is right by how sure it is. The name of the file says which
-    format; stdout gets SVG. PNG needs the extra `reviewdesk[png]`.
-    """
+def diagram(desk: Desk, run: Run, *_: object) -> Pieces:
+    """Draw a judge's reliability diagram as SVG: how often it is right by how sure it is."""
     from reviewdesk.desk.export.report import diagram
 
-    kind = ".svg" if output is None else output.suffix.lower()
-    if kind not in {".svg", ".png"}:
-        raise UsageError(f"{output}: a diagram is SVG or PNG", "Name d.svg or d.png.")
-    return [diagram(desk, run, as_png=kind == ".png")]
+    return [diagram(desk, run)]

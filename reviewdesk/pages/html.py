@@ -7,7 +7,6 @@ characters visible through ``domain/safetext``, so no text from outside is ever 
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from itertools import islice
 from typing import TypeAlias
 
@@ -22,7 +21,6 @@ from reviewdesk.domain.safetext import show
 from reviewdesk.domain.stats.calibration_page import band, edges, place
 from reviewdesk.domain.stats.figures import Fit, Target
 from reviewdesk.domain.whatif import WhatIfTable
-from reviewdesk.errors import UsageError
 from reviewdesk.views import verdict
 from reviewdesk.views.calibration import calibration, reliability
 from reviewdesk.views.document import (
@@ -138,21 +136,6 @@ def diagram_svg(fit: Fit, labels: int) -> str:
     return str(
         _TEMPLATES.get_template("diagram.svg").render(fit=fit, basis=plural(labels, "label"))
     )
-
-
-def png(svg: str) -> bytes:
-    """Return a diagram as a PNG file in its light colours, at twice its size.
-
-    Raise UsageError if the renderer is not installed.
-    """
-    try:
-        render = import_module("resvg_py").svg_to_bytes
-    except ImportError:
-        hint = "Install it: pip install 'reviewdesk[png]'. SVG needs nothing."
-        raise UsageError("a PNG file needs resvg-py, which is not installed", hint) from None
-    # The renderer knows no variables. The first colours are the light ones.
-    colours = dict(re.findall(r"(--\w+): (#\w+)", svg.partition("@media")[0]))
-    return bytes(render(re.sub(r"var\((--\w+)\)", lambda name: colours[name[1]], svg), zoom=2))
 
 
 def fragment(document: Document) -> str:

@@ -4,8 +4,6 @@ import gzip
 import io
 import json
 import os
-import struct
-import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
@@ -140,23 +138,10 @@ def test_a_page_goes_to_a_file(loaded: Cli, folder: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_diagram_is_svg_or_png_by_its_name(loaded: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_diagram_is_one_text_in_a_file_and_on_stdout(loaded: Cli) -> None:
     loaded("label", "agreed", "pass")
     assert loaded("export", "diagram", "-o", "d.svg").code == 0
     assert loaded("export", "diagram").out == Path("d.svg").read_text(encoding="utf-8")
-    wrong = loaded("export", "diagram", "-o", "d.jpg")
-    assert (wrong.code, "Name d.svg or d.png." in wrong.err) == (2, True)
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "resvg_py", None)
-        bare = loaded("export", "diagram", "-o", "d.png")
-    assert (bare.code, Path("d.png").exists()) == (2, False)
-    assert "pip install 'reviewdesk[png]'" in bare.err
-    pytest.importorskip("resvg_py")
-    assert loaded("export", "diagram", "-o", "d.png").code == 0
-    # A PNG file begins with eight fixed bytes, and its header with its size: 472 by 512, doubled.
-    head = Path("d.png").read_bytes()[:24]
-    assert head[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">II", head[16:24]) == (944, 1024)
 
 
 def test_a_text_stream_as_stdout_takes_a_report(cli: Cli, write: Write, desk_path: Path) -> None:

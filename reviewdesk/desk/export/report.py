@@ -21,7 +21,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.pages import markdown
-from reviewdesk.pages.html import MOST_LISTED, ListedVerdict, diagram_svg, parts, png
+from reviewdesk.pages.html import MOST_LISTED, ListedVerdict, diagram_svg, parts
 from reviewdesk.pages.html import page as html_page
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
 from reviewdesk.store import measures, reviewers, runs, verdicts
@@ -94,9 +94,8 @@ def summary(desk: Desk, run: Run) -> str:
     return markdown.page(run_overview(desk, run))
 
 
-def diagram(desk: Desk, run: Run, *, as_png: bool = False) -> str | bytes:
-    svg = diagram_of(run.name, calibration_page(desk, run, jurors=False))
-    return png(svg) if as_png else svg
+def diagram(desk: Desk, run: Run) -> str:
+    return diagram_of(run.name, calibration_page(desk, run, jurors=False))
 
 
 def diagram_of(name: str, page: CalibrationPage) -> str:
