@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from pathlib import Path
@@ -130,7 +131,7 @@ def check(*, path: str, generator: str | None) -> None:
 
     current_settings()  # they may name the keys
     found = check_panel(path, generator=Generator(generator) if generator else None)
-    put_result(shapes.check(found), views.panel(found.panel, found.missing, found.malformed))
+    put_result(shapes.check(found), views.panel(found))
 
 
 _NEW = """\b
@@ -166,28 +167,27 @@ def new(
     if probe and not yes:
         check_terminal()
     current_settings()  # they may name the keys
+    notes: tuple[str, ...] = ()
     if report:
-        draft = panel_new.from_report(report, rubric=rubric)
-    elif jurors:
-        draft = panel_new.from_models(jurors, rubric=rubric)
+        made, notes = panel_new.from_report(report)
     else:
-        draft = panel_new.from_environment(rubric=rubric)
-    panel_new.write_panel(draft, Path(path), force=force)
+        made = panel_new.from_models(jurors) if jurors else panel_new.from_environment()
+    made = dataclasses.replace(made, rubric=rubric)
+    panel_new.write_panel(made, notes, Path(path), force=force)
     found = panel_new.check_panel(path)
     if wants_json():
-        put_json({**shapes.check(found), "notes": list(draft.notes)})
+        put_json({**shapes.check(found), "notes": list(notes)})
     else:
-        put(document_text(views.panel(found.panel, found.missing, found.malformed)))
-        for note in draft.notes:
+        put(document_text(views.panel(found)))
+        for note in notes:
             put(f"note      {note}")
         put(f"written   {path}")
     if not probe:
         return
     import asyncio
 
-    spec = found.panel.spec
-    require_consent(views.consent(panel_new.probe_plan(spec)), yes=yes)
-    ballots = asyncio.run(panel_new.probe(spec))
+    require_consent(views.consent(panel_new.probe_plan(found.spec)), yes=yes)
+    ballots = asyncio.run(panel_new.probe(found.spec))
     for ballot in ballots:
         cost = ballot.get("cost_usd")
         seconds = (ballot.get("latency_ms") or 0) / 1000

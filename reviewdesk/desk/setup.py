@@ -20,7 +20,7 @@ from reviewdesk.version import REPOSITORY, __version__
 
 if TYPE_CHECKING:
     from reviewdesk.desk.labels.rows import SuiteExport
-    from reviewdesk.desk.live.panel_new import PanelDraft
+    from reviewdesk.domain.panel.spec import PanelSpec
     from reviewdesk.domain.records import Run
 
 PANEL = "panel.yml"
@@ -89,7 +89,7 @@ class FolderSetup(Struct, frozen=True):
 
     report: str
     run: "Run"
-    panel: "PanelDraft | None"
+    panel: "tuple[PanelSpec, tuple[str, ...]] | None"
     missing: str
     labels: "SuiteExport | None"
     floor: float
@@ -180,7 +180,7 @@ def write_setup(found: FolderSetup, folder: Path, floor: float, *, workflow: boo
             report=_quoted(Path(os.path.relpath(found.report, folder)).as_posix()),
         )  # fmt: skip
     if found.panel is not None:
-        write_panel(found.panel, folder / PANEL)
+        write_panel(*found.panel, folder / PANEL)
     for name, text in texts.items():
         path = folder / name
         files.make_folder(path.parent)

@@ -38,13 +38,8 @@ from reviewdesk.views.words import money
 _COLUMN = 10
 
 
-def panel(
-    found: Composition, missing: Sequence[str] = (), malformed: Sequence[str] = ()
-) -> Document:
-    """Return a panel's jurors, rule, breakdown and cost, and the problems of its keys.
-
-    ``missing`` and ``malformed`` name the variables without a usable key.
-    """
+def panel(found: Composition) -> Document:
+    """Return a panel's jurors, rule, breakdown and cost, and the problems of its keys."""
     families = ", ".join(found.families) or "none known"
     kinds = words.plural(len(found.families), "family", "families")
     cost: list[tuple[str, Words]]
@@ -71,10 +66,9 @@ def panel(
         facts.append(Fact("", f"{_name(found.strategy)}: {borne}"))
     facts += [Fact(name, text) for name, text in (*cost, ("hash", found.hash))]
     facts += [Fact("warning", outside(text, 1000), Tone.WARN) for text in found.warnings]
-    facts += [Fact("key", f"{name} is not set", Tone.WARN) for name in missing]
-    facts += [
-        Fact("key", f"{name} has characters that keys cannot have", Tone.WARN) for name in malformed
-    ]
+    facts += [Fact("key", f"{name} is not set", Tone.WARN) for name in found.missing]
+    unusable = "has characters that keys cannot have"
+    facts += [Fact("key", f"{name} {unusable}", Tone.WARN) for name in found.malformed]
     blocks: tuple[Block, ...] = (
         Paragraph(f"{words.plural(len(found.seats), 'juror')}, of {kinds}: {families}"),
         Gap(),

@@ -181,7 +181,7 @@ def of_panels() -> dict[str, Document]:
     plan = ConsentPlan((NEAR, FAR), ("m", HOSTILE), 3, 0.01234, ("A_KEY",), SHA)
     turned = Turnouts({JUROR: Turnout(JUROR, 4)}, {})
     return {
-        "panel": panel(checked.panel, checked.missing, ("B_KEY",)),
+        "panel": panel(replace(checked, malformed=("B_KEY",))),
         "consent": Document((consent(plan, "one juror of p", (1,)),)),
         "turnout": Document((Section("", turnout(turned)),)),
     }

@@ -206,7 +206,7 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> str:
     elif model.partition("/")[0] in VENDORS:
         from reviewdesk.desk.live.panel_new import from_models
 
-        (juror,) = from_models([model]).spec.jurors
+        (juror,) = from_models([model]).jurors
         own = {"name": juror.name, "model": juror.model, "vendor": juror.vendor}
         kept = {key: one for key, one in jurors[name].items() if key not in _OF_MODEL}
         jurors[name] = kept | own | ({"extra": dict(juror.extra)} if juror.extra else {})

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.files import write
 from reviewdesk.desk.live.panel import Panel
@@ -13,7 +13,7 @@ from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.rules import least_answered
 from reviewdesk.domain.panel.asking import ConsentPlan
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.composition import PanelCheck, composition
+from reviewdesk.domain.panel.composition import Composition, composition
 from reviewdesk.domain.panel.juror import Juror, low_effort
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
 from reviewdesk.domain.panel.vendors import (
@@ -53,16 +53,7 @@ PROBE = Case(
 _CLAUDE_VERSION = re.compile(r"^(claude-[a-z]+-\d+)-(\d{1,2})(?=$|-)")
 
 
-class PanelDraft(Struct, frozen=True):
-    """A panel that has not been written yet, and what a person must know about its choice."""
-
-    spec: PanelSpec
-    notes: tuple[str, ...] = ()
-
-
-def from_environment(
-    environment: Mapping[str, str] = PROCESS, rubric: str | None = None
-) -> PanelDraft:
+def from_environment(environment: Mapping[str, str] = PROCESS) -> PanelSpec:
     """Return a panel of each vendor whose key is set; a router adds the missing families."""
     jurors: dict[str, Juror] = {}
     for vendor, models in SUGGESTED.items():
@@ -74,10 +65,10 @@ def from_environment(
     if not jurors:
         names = ", ".join(VENDORS[vendor].key_env or "" for vendor in SUGGESTED)
         raise UsageError("no vendor's API key is set in the environment", f"Set one of {names}.")
-    return PanelDraft(PanelSpec("new panel", tuple(jurors.values()), PLAIN_RULE, rubric))
+    return PanelSpec("new panel", tuple(jurors.values()), PLAIN_RULE)
 
 
-def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
+def from_models(names: Iterable[str]) -> PanelSpec:
     """Return a panel of models named as ``vendor/model``, or by a name that tells the vendor."""
     jurors = []
     for name in names:
@@ -96,13 +87,16 @@ def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
                 "Add the juror to the panel file by hand, with a base_url:.",
             )
         jurors.append(_juror(vendor, model))
-    return PanelDraft(PanelSpec("new panel", _distinct(tuple(jurors)), PLAIN_RULE, rubric))
+    return PanelSpec("new panel", _distinct(jurors), PLAIN_RULE)
 
 
 def from_report(
-    path: str, environment: Mapping[str, str] = PROCESS, rubric: str | None = None
-) -> PanelDraft:
-    """Return a panel of the jurors that a report names, under the rule of its first verdict."""
+    path: str, environment: Mapping[str, str] = PROCESS
+) -> tuple[PanelSpec, tuple[str, ...]]:
+    """Return a panel of the jurors that a report names, under the rule of its first verdict.
+
+    What a person must know about its choice is returned as notes.
+    """
     seen: dict[str, Ballot] = {}
     rule: PanelRule | None = None
     report = read(Source.from_path(path))
@@ -127,13 +121,13 @@ def from_report(
         named.append(
             dataclasses.replace(one, name=plain if is_usable else show_line(one.model, 80))
         )
-    jurors = _distinct(tuple(named))
+    jurors = _distinct(named)
     notes = tuple(show_line(note, 400) for note in notes)
     count = len(jurors)
     if rule is not None and least_answered(rule.min_answered, count) > count:
         notes += (f"min_answered: {rule.min_answered} became {count}, as many as can be asked",)
         rule = dataclasses.replace(rule, min_answered=count)
-    return PanelDraft(PanelSpec(name, jurors, rule or PLAIN_RULE, rubric), notes)
+    return PanelSpec(name, jurors, rule or PLAIN_RULE), notes
 
 
 def report_jurors(
@@ -156,27 +150,23 @@ def report_jurors(
             jurors.append(juror)
         if note:
             notes.append(note)
-    return _distinct(tuple(jurors)), tuple(notes)
+    return _distinct(jurors), tuple(notes)
 
 
-def reachable_panel(verdict: Verdict, environment: Mapping[str, str] = PROCESS) -> PanelDraft:
+def reachable_panel(verdict: Verdict, environment: Mapping[str, str] = PROCESS) -> PanelSpec:
     """Return a verdict's jurors whose key is set, else current models, under its own rule."""
-    named, notes = report_jurors(verdict.ballots, environment)
+    named, _ = report_jurors(verdict.ballots, environment)
     asked = tuple(one for one in named if _problem(one, environment) is None)
-    lacking = [f"{one.name} is left out: its key is not set" for one in named if one not in asked]
     name = "the report's jurors"
     if not asked:
         try:
-            asked = from_environment(environment).spec.jurors
-            lacking = []
+            asked = from_environment(environment).jurors
         except UsageError as error:
             keys = dict.fromkeys(key for one in named if (key := endpoint(one).key_env))
             hint = f"Set {' or '.join(keys)}." if keys else error.hint
             raise UsageError("no juror of the report can be asked", hint) from error
         name = "current models"
-        notes = ("no key of the report's jurors is set",)
-    panel = PanelSpec(name, asked, rule_of(verdict, PLAIN_RULE))
-    return PanelDraft(priced(panel), (*notes, *lacking))
+    return priced(PanelSpec(name, asked, rule_of(verdict, PLAIN_RULE)))
 
 
 def _reported(ballot: Ballot, environment: Mapping[str, str]) -> tuple[Juror | None, str | None]:
@@ -203,7 +193,7 @@ def _juror(vendor: str, model: str) -> Juror:
     return Juror(model.rpartition("/")[2][:80], model, vendor, extra=low_effort(vendor, model))
 
 
-def _distinct(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
+def _distinct(jurors: Iterable[Juror]) -> tuple[Juror, ...]:
     made: dict[str, Juror] = {}
     for one in jurors:
         name = one.name
@@ -219,11 +209,11 @@ def _problem(juror: Juror, environment: Mapping[str, str]) -> str | None:
     return key_problem(endpoint(juror), environment)
 
 
-def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
+def write_panel(panel: PanelSpec, notes: Iterable[str], path: Path, *, force: bool = False) -> None:
     if path.suffix.lower() == ".toml":
         raise UsageError(f"{path}: panel files are written as YAML", "Name a file such as p.yaml.")
     about = "Made by: reviewdesk panel new. Keys come from the environment.\n"
-    text = panel_text(draft.spec, about + "\n".join(draft.notes))
+    text = panel_text(panel, about + "\n".join(notes))
     panel_from(Source.from_bytes(str(path), text.encode()), path.parent)
     write(None, path, [text], force=force)
 
@@ -246,11 +236,11 @@ def _quick(spec: PanelSpec) -> PanelSpec:
 
 def check_panel(
     path: str, environment: Mapping[str, str] = PROCESS, generator: Generator | None = None
-) -> PanelCheck:
+) -> Composition:
     """Read a panel file, and find which of its jurors' keys are missing or malformed."""
     found = composition(read_panel(path), generator)
     wanted = dict.fromkeys(seat.key_variable for seat in found.seats if seat.key_variable)
     wanted |= dict.fromkeys(name for one in found.spec.jurors for name in one.headers.values())
     missing = tuple(name for name in wanted if not environment.get(name, "").strip())
     malformed = tuple(name for name in wanted if is_malformed(environment.get(name, "")))
-    return PanelCheck(path, found, missing, malformed)
+    return replace(found, file=path, missing=missing, malformed=malformed)

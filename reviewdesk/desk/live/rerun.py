@@ -101,7 +101,7 @@ def panel_for(
     if source == JURORS:
         from reviewdesk.desk.live.panel_new import reachable_panel
 
-        return reachable_panel(item.verdict, environment).spec
+        return reachable_panel(item.verdict, environment)
     if source:
         return panel_from(source)
     from reviewdesk.reports.panels.prices import priced

@@ -79,15 +79,10 @@ class Composition(Struct, frozen=True):
     unpriced: tuple[str, ...]
     warnings: tuple[str, ...]
     hash: str
-
-
-class PanelCheck(Struct, frozen=True):
-    """A panel file and the variables of keys that are not set; their values are never kept."""
-
-    file: str
-    panel: Composition
-    missing: tuple[str, ...]
-    malformed: tuple[str, ...]
+    file: str = ""
+    missing: tuple[str, ...] = ()
+    """The variables of keys that are not set; those of unusable ones are ``malformed``."""
+    malformed: tuple[str, ...] = ()
 
 
 def composition(spec: PanelSpec, generator: Generator | None = None) -> Composition:

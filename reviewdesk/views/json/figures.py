@@ -10,7 +10,7 @@ from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.segments import Composite, SegmentFigures
 from reviewdesk.domain.panel.asking import BatchSummary, LiveProgress
-from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
+from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.run.volatility import AgainstEarlier
@@ -367,17 +367,15 @@ _FIGURES = (
 )
 
 
-def check(checked: PanelCheck) -> dict[str, Any]:
+def check(panel: Composition) -> dict[str, Any]:
     """Return ``panel check --json``, with a supermajority's share only for panels with such a rule.
 
     Samples, orders and the like are also present only if the panel sets them.
     """
-    panel = checked.panel
-    rule = checked.panel.spec.rule
+    rule = panel.spec.rule
     is_supermajority = Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}
     return {
-        "file": checked.file,
-        **shape(panel, "name=spec.name hash rubric=spec.rubric"),
+        **shape(panel, "file name=spec.name hash rubric=spec.rubric"),
         "rule": {
             "strategy": panel.strategy,
             **shape(rule, "regime threshold quorum"),
@@ -391,7 +389,7 @@ def check(checked: PanelCheck) -> dict[str, Any]:
                 seat,
                 _SEAT,
                 **(seat_body(seat.juror).get("meta") or {}),
-                key_set=None if (key := seat.key_variable) is None else key not in checked.missing,
+                key_set=None if (key := seat.key_variable) is None else key not in panel.missing,
             )
             for seat in panel.seats
         ],
@@ -405,8 +403,7 @@ def check(checked: PanelCheck) -> dict[str, Any]:
             "item_bytes": ITEM_BYTES,
             **shape(panel.cost, "worst_usd=worst typical_usd=typical bribe_usd=bribe"),
         },
-        **shape(panel, "unpriced warnings"),
-        **shape(checked, "missing_keys=missing malformed_keys=malformed"),
+        **shape(panel, "unpriced warnings missing_keys=missing malformed_keys=malformed"),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk.live import panel_new
-from reviewdesk.desk.live.panel_new import PanelDraft
+from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.verdict import verdict_from_body
 from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Request, Response
@@ -30,14 +30,13 @@ REPORTS = [
 ]  # fmt: skip
 
 
-def vendors(draft: PanelDraft) -> list[str]:
-    return [one.vendor for one in draft.spec.jurors]
+def vendors(panel: PanelSpec) -> list[str]:
+    return [one.vendor for one in panel.jurors]
 
 
 def test_each_key_gives_one_juror() -> None:
-    found = panel_new.from_environment({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": "  "}, "Right?")
-    assert [(one.vendor, one.model) for one in found.spec.jurors] == [("openai", "gpt-6.1-sol")]
-    assert found.spec.rubric == "Right?"
+    found = panel_new.from_environment({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": "  "})
+    assert [(one.vendor, one.model) for one in found.jurors] == [("openai", "gpt-6.1-sol")]
     assert vendors(panel_new.from_environment(FIVE)) == [
         "anthropic", "openai", "gemini", "mistral", "deepseek",
     ]  # fmt: skip
@@ -57,7 +56,7 @@ def test_without_any_key_the_variables_are_named() -> None:
 
 def test_models_are_named_with_or_without_their_vendor() -> None:
     names = ["google/gemini-2.5-flash", "claude-haiku-5-5", "ollama/qwen3:8b", "ollama/qwen3:8b"]
-    found = panel_new.from_models(names).spec.jurors
+    found = panel_new.from_models(names).jurors
     assert [(one.name, one.vendor) for one in found] == [
         ("gemini-2.5-flash", "gemini"), ("claude-haiku-5-5", "anthropic"),
         ("qwen3:8b", "ollama"), ("qwen3:8b 2", "ollama"),
@@ -73,19 +72,19 @@ def test_models_are_named_with_or_without_their_vendor() -> None:
 @pytest.mark.parametrize("environment", [FIVE, ROUTER, {}])
 @pytest.mark.parametrize("name", REPORTS)
 def test_samples_give_valid_panels(name: str, environment: dict[str, str], tmp_path: Path) -> None:
-    draft = panel_new.from_report(str(SAMPLES / name), environment, "Is it right?")
+    made, notes = panel_new.from_report(str(SAMPLES / name), environment)
     path = tmp_path / "p.yaml"
-    panel_new.write_panel(draft, path)
+    panel_new.write_panel(made, notes, path)
     assert KEY not in path.read_text(encoding="utf-8")
     found = read_panel(path)
-    assert found.hash(found.rubric) == draft.spec.hash(draft.spec.rubric)
+    assert found.hash(None) == made.hash(None)
     told = [(one.name, one.model, one.vendor, one.max_tokens) for one in found.jurors]
-    own = [(one.name, one.model, one.vendor, one.max_tokens) for one in draft.spec.jurors]
+    own = [(one.name, one.model, one.vendor, one.max_tokens) for one in made.jurors]
     assert told == own
 
 
 def test_the_rule_of_the_report_is_taken_over() -> None:
-    rule = panel_new.from_report(str(SAMPLES / "support-bot.jsonl"), ROUTER).spec.rule
+    rule = panel_new.from_report(str(SAMPLES / "support-bot.jsonl"), ROUTER)[0].rule
     assert (rule.strategy, rule.threshold, rule.quorum) == ("trimmed_mean", 0.7, 0.5)
 
 
@@ -96,9 +95,9 @@ def test_a_minimum_fits_the_jurors_that_can_be_asked(tmp_path: Path) -> None:
     body["meta"] = {"reviewdesk": {"min_answered": 2}}
     path = tmp_path / "r.json"
     path.write_text(json.dumps({"schema": "reviewdesk.report/1", "verdicts": [body]}))
-    found = panel_new.from_report(str(path), {"ANTHROPIC_API_KEY": "x" * 40})
-    assert (len(found.spec.jurors), found.spec.rule.min_answered) == (1, 1)
-    assert "min_answered: 2 became 1, as many as can be asked" in found.notes
+    found, notes = panel_new.from_report(str(path), {"ANTHROPIC_API_KEY": "x" * 40})
+    assert (len(found.jurors), found.rule.min_answered) == (1, 1)
+    assert "min_answered: 2 became 1, as many as can be asked" in notes
 
 
 def test_a_panel_of_every_setting_reads_back(tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ jurors:
     first, second = tmp_path / "one.yaml", tmp_path / "two.yaml"
     first.write_text(text)
     panel = read_panel(first)
-    panel_new.write_panel(PanelDraft(panel), second)
+    panel_new.write_panel(panel, (), second)
     again = read_panel(second)
     assert again.jurors == panel.jurors
     assert again.rule == panel.rule
@@ -133,16 +132,16 @@ jurors:
 
 def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     path = tmp_path / "p.yaml"
-    draft = panel_new.from_environment(FIVE)
-    panel_new.write_panel(draft, path)
+    made = panel_new.from_environment(FIVE)
+    panel_new.write_panel(made, (), path)
     path.write_text("mine")
     with pytest.raises(UsageError, match="already exists"):
-        panel_new.write_panel(draft, path)
+        panel_new.write_panel(made, (), path)
     assert path.read_text() == "mine"
-    panel_new.write_panel(draft, path, force=True)
+    panel_new.write_panel(made, (), path, force=True)
     assert len(read_panel(path).jurors) == 5
     with pytest.raises(UsageError, match="written as YAML"):
-        panel_new.write_panel(draft, tmp_path / "p.toml")
+        panel_new.write_panel(made, (), tmp_path / "p.toml")
 
 
 def verdict(*jurors: dict[str, Any]) -> Any:
@@ -157,19 +156,14 @@ def test_the_jurors_of_a_verdict_are_asked_where_a_key_reaches() -> None:
         {"id": "c", "model": "claude-sonnet-4-5", "vendor": "anthropic", "score": 0.5},
     )
     some = panel_new.reachable_panel(found, {"GEMINI_API_KEY": KEY})
-    assert [one.name for one in some.spec.jurors] == ["g"]
-    assert some.notes == (
-        "q is left out: no known vendor serves qwen-max",
-        "c is left out: its key is not set",
-    )
+    assert [one.name for one in some.jurors] == ["g"]
     routed = panel_new.reachable_panel(found, ROUTER)
-    assert [one.model for one in routed.spec.jurors] == [
+    assert [one.model for one in routed.jurors] == [
         "google/gemini-2.5-pro", "qwen/qwen-max", "anthropic/claude-sonnet-4.5",
     ]  # fmt: skip
     other = panel_new.reachable_panel(found, {"OPENAI_API_KEY": KEY})
-    assert [one.model for one in other.spec.jurors] == ["gpt-6.1-sol"]
-    assert other.spec.rule.strategy == "median"
-    assert other.notes == ("no key of the report's jurors is set",)
+    assert [one.model for one in other.jurors] == ["gpt-6.1-sol"]
+    assert other.rule.strategy == "median"
     with pytest.raises(UsageError, match="no juror of the report can be asked"):
         panel_new.reachable_panel(found, {})
 
@@ -191,9 +185,9 @@ class Answering:
 
 
 async def test_a_probe_makes_one_call_to_each_juror() -> None:
-    draft = panel_new.from_environment(FIVE)
+    made = panel_new.from_environment(FIVE)
     there = Answering()
-    ballots = await panel_new.probe(draft.spec, environment=FIVE, transport=there)
+    ballots = await panel_new.probe(made, environment=FIVE, transport=there)
     assert [ballot["status"] for ballot in ballots] == ["ok"] * 5
     assert len(there.sent) == 5
-    assert panel_new.probe_plan(draft.spec, FIVE).calls == 5
+    assert panel_new.probe_plan(made, FIVE).calls == 5
