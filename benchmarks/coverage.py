@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from reviewdesk.domain.jurors.votes import Labels, compare, voted
 from reviewdesk.domain.labels.draw import draw
+from reviewdesk.domain.labels.label_columns import LabelledRows, make_rows
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures, stratum
-from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald

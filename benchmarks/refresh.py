@@ -25,8 +25,8 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.labels.draw import draw
+from reviewdesk.domain.labels.label_columns import make_rows
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures, stratum
-from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Calibration, Run, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store import events, figures

@@ -18,8 +18,8 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.gates.join import LabelRow
+from reviewdesk.domain.labels.label_columns import make_rows
 from reviewdesk.domain.labels.sampling import LabelledRow
-from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Calibration, Event, Run, Truth, event_hash
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source

@@ -27,7 +27,7 @@ from reviewdesk.cli.live import check_terminal, limit_options, require_consent
 from reviewdesk.cli.plain import document_text
 from reviewdesk.cli.terminal import can_ask
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.improve.split import make_split, split_labels
+from reviewdesk.desk.labels.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import SplitLabels, WrittenCandidate
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
@@ -59,11 +59,11 @@ def improve(*, panel: Path | None, run_name: str | None) -> None:
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
-    from reviewdesk.desk.improve.candidates import offers
+    from reviewdesk.desk.improve import offers
 
     with open_desk() as desk:
         labels = split_labels(desk, chosen_run(desk, run_name))
-        found = {} if panel is None else offers(desk, labels, panel)
+        found = {} if panel is None else offers(labels, panel)
     _put_page(labels, found)
 
 
@@ -101,9 +101,9 @@ def make(desk: Desk, run: Run, *, change: str, panel: Path) -> None:
     CHANGE is strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, or
     model=JUROR:VENDOR/MODEL. Examples and weights come from the tuning half.
     """
-    from reviewdesk.desk.improve.candidates import made
+    from reviewdesk.desk.improve import made
 
-    _put_candidate(made(desk, split_labels(desk, run), panel, change))
+    _put_candidate(made(split_labels(desk, run), panel, change))
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
@@ -115,16 +115,15 @@ def edit(desk: Desk, run: Run, *, panel: Path) -> None:
 
     The wrong items of the tuning half are listed below the panel as comments.
     """
-    from reviewdesk.desk.improve import candidates
+    from reviewdesk.desk import improve as candidates
 
     if not can_ask():
         hint = "Any panel file that is called PANEL+CHANGE.yaml is a candidate: write one yourself."
         raise UsageError("there is no terminal for an editor", hint)
     labels = split_labels(desk, run)
-    text = edited(candidates.draft(desk, labels, panel), ".yaml")
+    text = edited(candidates.draft(labels, panel), ".yaml")
     if text is None:
-        problem = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
-        raise Cancelled(problem)
+        raise Cancelled(candidates.NOTHING_SAVED)
     _put_candidate(candidates.written(labels, panel, text))
 
 
@@ -152,7 +151,7 @@ def try_(desk: Desk, run: Run, *, candidate: Path, **given: Any) -> None:
     """
     import asyncio
 
-    from reviewdesk.desk.improve import candidates
+    from reviewdesk.desk import improve as candidates
     from reviewdesk.domain.panel.asking import Listener
 
     current_settings()  # they may name the keys
@@ -194,7 +193,7 @@ def adopt(desk: Desk, run: Run, *, candidate: Path, anyway: bool) -> None:
     Shows what its try found, and spends the holdout: its items join the tuning half. The parent's
     file is kept beside it.
     """
-    from reviewdesk.desk.improve import candidates
+    from reviewdesk.desk import improve as candidates
     from reviewdesk.views.json.figures import adopted
 
     panel, kept, made = candidates.adopt(desk, run, candidate, anyway=anyway)

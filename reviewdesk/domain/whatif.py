@@ -21,7 +21,7 @@ from reviewdesk.domain.jury.panels import FAIL, PASS, Panels, revoted, without
 from reviewdesk.domain.jury.rules import exact_share
 from reviewdesk.domain.jury.scores import OUTLIERS
 from reviewdesk.domain.jury.verdicts import verdicts_of
-from reviewdesk.domain.labels.summary import LabelledRows
+from reviewdesk.domain.labels.label_columns import LabelledRows
 from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import DECISION_OF, ROUNDINGS, STRATEGIES, seat_names

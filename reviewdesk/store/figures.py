@@ -1,26 +1,26 @@
-"""Read what the figures of a run need: its labelled verdicts, its question, and its jurors."""
+"""Read what the figures of a run need: labelled verdicts, jurors, its question and its split."""
 
 import json
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from reviewdesk.domain.gates.join import PanelContent
 from reviewdesk.domain.jury.family import family
+from reviewdesk.domain.labels.improve import KIND, Split, Step, group_of, replay, rubric_name
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.labels.segments import SegmentVerdict
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.domain.stats.figures import ConfidenceSums
 from reviewdesk.domain.verdict import Decision, Status, content_digest
-from reviewdesk.store.connect import decision, in_pages, record, value
+from reviewdesk.store.connect import decision, first_column, in_pages, record, value
 from reviewdesk.store.events import COUNTER, IN_ORDER, to_event
 from reviewdesk.store.queue import NUMBER, code, confidence, filled
-from reviewdesk.store.search import reach
-from reviewdesk.store.verdicts import first_key
 
 
 def labelled(conn: Connection, run: int) -> list[LabelledRow]:
@@ -207,17 +207,6 @@ def guesses(conn: Connection, run: int, figure: str) -> dict[int, float]:
     return {h: round(mean, 6) for h, mean in conn.execute(query, (run,))}
 
 
-def labelled_bodies(
-    conn: Connection, run: int
-) -> Iterator[tuple[int, str, Decision | None, Truth]]:
-    query = """SELECT v.key, b.body, v.decision, t.truth FROM truths t
-               CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
-               JOIN bodies b ON b.verdict = v.key
-               WHERE t.truth IN ('pass', 'fail') ORDER BY v.key"""
-    for row in conn.execute(query, (run,)):
-        yield row["key"], row["body"], decision(row), Truth(row["truth"])
-
-
 def pair_bodies(conn: Connection, run: int) -> Iterator[tuple[str, Decision | None]]:
     query = """SELECT b.body, v.decision FROM verdicts v JOIN bodies b ON b.verdict = v.key
                WHERE v.run = ? AND (instr(b.body, '"alternative"') OR instr(b.body, '"swapped"'))"""
@@ -289,20 +278,49 @@ def ids(conn: Connection, keys: list[int]) -> dict[int, str]:
     return dict(map(tuple, in_pages(conn, query, keys)))
 
 
-def juror_names(conn: Connection, run: int) -> list[str | None]:
-    """Return the ids and models of jurors from a sample of a run's panels."""
-    first = first_key(conn, run)
-    count = reach(conn, run)[1]
-    step = max(1, count // 200)
-    query = """WITH RECURSIVE sample(key) AS
-                   (SELECT ? UNION ALL SELECT key + ? FROM sample WHERE key + ? < ?)
-               SELECT DISTINCT j.juror, j.model FROM sample s JOIN ballots j ON j.verdict = s.key"""
-    return [name for row in conn.execute(query, (first, step, step, first + count)) for name in row]
-
-
 def costs(conn: Connection, keys: Sequence[int]) -> dict[str, float]:
     query = """SELECT json_extract(j.value, '$.id'), avg(json_extract(j.value, '$.cost_usd'))
                FROM bodies b, json_each(b.body, '$.jurors') j
                WHERE b.verdict IN (SELECT value FROM json_each(?))
                GROUP BY 1 HAVING count(json_extract(j.value, '$.cost_usd'))"""
     return dict(map(tuple, conn.execute(query, (json.dumps(list(keys)),))))
+
+
+def steps(conn: Connection) -> Iterator[Step]:
+    """Yield the steps, in the common order of all desks."""
+    query = f"""SELECT json_extract(e.detail, '$.{KIND}') FROM label_events e
+                WHERE e.item IS NULL AND e.kind = ? ORDER BY {IN_ORDER}"""
+    for (text,) in conn.execute(query, (KIND,)):
+        try:
+            yield msgspec.json.decode(text or "", type=Step)
+        except msgspec.DecodeError:
+            continue
+
+
+def split(conn: Connection, rubric: str) -> Split:
+    return replay(rubric, steps(conn))
+
+
+def of_groups(conn: Connection, run: int, groups: Collection[str]) -> Iterator[int]:
+    """Yield the keys of a run's labelled verdicts that belong to groups of near-copies."""
+    query = """SELECT v.key, v.id, v.test, json_extract(b.body, '$.input') AS input
+               FROM truths t CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
+               JOIN bodies b ON b.verdict = v.key"""
+    for row in conn.execute(query, (run,)):
+        if group_of(row["input"], row["test"], row["id"]) in groups:
+            yield row["key"]
+
+
+def rubrics(conn: Connection, run: int) -> list[str | None]:
+    query = """SELECT DISTINCT json_extract(b.body, '$.rubric')
+               FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ?"""
+    return first_column(conn, query, (run,))
+
+
+def rubric_of(conn: Connection, run: int) -> str:
+    return rubric_name(rubrics(conn, run))
+
+
+def bodies(conn: Connection, rows: Iterable[LabelledRow]) -> dict[int, str]:
+    query = "SELECT verdict, body FROM bodies WHERE verdict IN (*)"
+    return dict(map(tuple, in_pages(conn, query, sorted(one.key for one in rows))))

@@ -17,7 +17,7 @@ from reviewdesk.domain.query.words import BALLOTS
 from reviewdesk.domain.records import NOT_WITHHELD, Withheld
 from reviewdesk.domain.verdict import CanonicalVerdict, Policy, read_ballot, stored_body
 from reviewdesk.errors import DeskError, UsageError
-from reviewdesk.store import improve, measures, reruns, runs, verdicts
+from reviewdesk.store import figures, measures, reruns, runs, verdicts
 from reviewdesk.store.connect import lookup, value
 from reviewdesk.store.queue import DEFERRED, RunKeys
 from reviewdesk.store.verdicts import first_key
@@ -302,9 +302,9 @@ def _rerun(context: FilterContext, _: Term) -> Iterable[int]:
 
 def _half(context: FilterContext, term: Term) -> Iterable[int]:
     if "split" not in context.memo:
-        context.memo["split"] = improve.rubric_of(context.conn, context.run)
-    split = improve.split(context.conn, context.memo["split"])
-    return improve.of_groups(context.conn, context.run, getattr(split, term.value))
+        context.memo["split"] = figures.rubric_of(context.conn, context.run)
+    split = figures.split(context.conn, context.memo["split"])
+    return figures.of_groups(context.conn, context.run, getattr(split, term.value))
 
 
 def _tag(context: FilterContext, term: Term) -> Iterable[int]:
@@ -393,3 +393,14 @@ _CONDITIONS: Mapping[str, Callable[[FilterContext, Term], Iterable[int]]] = {
     "deferred": lambda of, _: _of_items(of, DEFERRED, of.reviewer),
     **dict.fromkeys(BALLOTS, _ballot),
 }
+
+
+def juror_names(conn: Connection, run: int) -> list[str | None]:
+    """Return the ids and models of jurors from a sample of a run's panels."""
+    first = verdicts.first_key(conn, run)
+    count = reach(conn, run)[1]
+    step = max(1, count // 200)
+    query = """WITH RECURSIVE sample(key) AS
+                   (SELECT ? UNION ALL SELECT key + ? FROM sample WHERE key + ? < ?)
+               SELECT DISTINCT j.juror, j.model FROM sample s JOIN ballots j ON j.verdict = s.key"""
+    return [name for row in conn.execute(query, (first, step, step, first + count)) for name in row]

@@ -42,7 +42,6 @@ from reviewdesk.views.document import (
     Tone,
     Words,
     outside,
-    plain,
     table,
 )
 from reviewdesk.views.jurors import bias_facts
@@ -134,26 +133,25 @@ def headline(page: CalibrationPage) -> Section:
     """
     found = _run_figures(page, Target.RUN)
     rows: list[list[Words]] = []
-    for row in _all_rows(found):
-        name, value, interval, meaning = map(plain, row.cells)
-        if name == "ECE":
-            # It has no interval, only its value by chance.
-            meaning += f", {interval}" * bool(interval)
-            interval = ""
-        rows.append([(Text(name, Tone.STRONG), Text(f" {meaning}", Tone.MUTED)), value, interval])
+    for name, value, interval, meaning in _all_rows(found):
+        # ECE has no interval, only its value by chance.
+        alone = name == "ECE"
+        told = f"{meaning}, {interval}" if alone and interval else meaning
+        about = Text(name, Tone.STRONG), Text(f" {told}", Tone.MUTED)
+        rows.append([about, value, "" if alone else interval])
     ends = ["95%"]
     if page.calibration.population is not None:
         ends = [f"95%, {target.value}" for target in Target]
         for cells, row in zip(rows, _all_rows(_run_figures(page, Target.ITEMS)), strict=True):
             # The share that should pass is estimated only for this run, and ECE has no interval.
-            alone = plain(row.cells[0]) in {"should pass", "ECE"}
-            cells.append("" if alone else row.cells[2])
+            cells.append("" if row[0] in {"should pass", "ECE"} else row[2])
     rates = table(("", "", *ends), rows, "How often the judge is right")
     more = page.calibration.waiting
     basis = found.basis + (f"; {more:,} more do not count yet" if more else "")
     text = f"{basis}. 95%: an interval holds the true value in 95 of 100 samples."
-    about = Paragraph(text, Tone.MUTED)
-    return Section("Figures", (rates, about, *_warnings(page.calibration.warnings)))
+    return Section(
+        "Figures", (rates, Paragraph(text, Tone.MUTED), *_warnings(page.calibration.warnings))
+    )
 
 
 def _run_figures(page: CalibrationPage, target: Target) -> _Figures:
@@ -179,8 +177,8 @@ def _figure(found: _Figures, name: str) -> Estimate:
     return replace(ends, estimate=getattr(found.line, name))
 
 
-def _all_rows(found: _Figures) -> list[Row]:
-    """Return the rates and the figures of confidence, each with its interval and its meaning."""
+def _all_rows(found: _Figures) -> list[tuple[str, str, str, str]]:
+    """Return name, value, interval and meaning of each rate and figure of confidence."""
     line = found.line
     rate = found.should_pass
     rows = [_row("accuracy", _figure(found, "accuracy"), "decides as the label says")]
@@ -223,14 +221,18 @@ def _first_layer(found: _Figures) -> Table:
         Column("95%"),
         Column("", rank=1, right=False),
     )
-    caption = "What the labels say about the judge"
-    return Table(heads, tuple(_all_rows(found)), least=12, caption=caption)
+    rows = [
+        Row((Text(name, Tone.MUTED), value, ends, Text(meaning, Tone.MUTED)))
+        for name, value, ends, meaning in _all_rows(found)
+    ]
+    return Table(heads, tuple(rows), least=12, caption="What the labels say about the judge")
 
 
-def _row(name: str, found: Estimate, meaning: str, sign: str = "", ends: str = "") -> Row:
+def _row(
+    name: str, found: Estimate, meaning: str, sign: str = "", ends: str = ""
+) -> tuple[str, str, str, str]:
     ends = between(found, sign) if found.bounded else ends
-    value = number(found.estimate, 3, sign)
-    return Row((Text(name, Tone.MUTED), value, ends, Text(meaning, Tone.MUTED)))
+    return name, number(found.estimate, 3, sign), ends, meaning
 
 
 # The second layer, by question

@@ -62,7 +62,7 @@ def _wrong(labels: SplitLabels) -> Section:
     rows = []
     for one in wrong[:_MOST]:
         why = joined([outside(text, 120) for text in (*one.tags, *one.notes)])
-        rows.append([outside(one.id, 80), "passed" if one.decided else "failed", why])
+        rows.append([outside(one.id, 80), "passed" if one.passed else "failed", why])
     columns = ("item", Column("panel", right=False), Column("why", right=False))
     blocks += [table(columns, rows, "Wrong items")] if rows else []
     if len(wrong) > _MOST:

@@ -137,9 +137,9 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
             yield _table(("item", "judge", "why"), rows, "The verdicts to label first")
         return
     cells = page.counts.cells
-    passes = cells.get((Decision.PASS, Truth.FAIL), 0)
-    fails = cells.get((Decision.FAIL, Truth.PASS), 0)
-    every = f"{plural(sum(cells.values()), 'decided verdict')} with a pass or fail label"
+    passes = round(cells.fp)
+    fails = round(cells.fn)
+    every = f"{plural(round(cells.n), 'decided verdict')} with a pass or fail label"
     if not passes + fails:
         yield Paragraph(f"Nothing: the judge is right on {every}.", Tone.STRONG)
         return

@@ -228,8 +228,8 @@ def of_team() -> Iterator[tuple[str, Document]]:
 def of_improvement(run: Run) -> Iterator[tuple[str, Document]]:
     """The pages of ``improve``, whose tags, notes, files and ids come from outside."""
     case = LabelledCase(
-        1, HOSTILE, "00", "g", 0, 0, counts=True, should_pass=False, decided=True,
-        tags=(HOSTILE,), notes=(HOSTILE,),
+        1, HOSTILE, b"0", Decision.PASS, None, None, None, 3, 3, 0, 0, Truth.FAIL,
+        text="{}", group="g", counts=True, tags=(HOSTILE,), notes=(HOSTILE,),
     )  # fmt: skip
     begun = TryBegun("r", "n", "old", "new", HOSTILE, ("00",), asks=True)
     split = Split("r", {"g"}, seed="s", open_labels=True, tries={"n": (begun, None)})

@@ -38,7 +38,7 @@ from reviewdesk.desk import backups
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip, Strip
-from reviewdesk.desk.improve.split import known_halves
+from reviewdesk.desk.labels.split import known_halves
 from reviewdesk.desk.review import filters, items
 from reviewdesk.desk.team.claims import double_share, opinions_wanted
 from reviewdesk.domain.labels.improve import SplitLabels, group_of

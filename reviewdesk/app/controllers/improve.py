@@ -1,6 +1,6 @@
 """From labels to a better panel: its errors, candidates, tries on the holdout, adoption."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -21,10 +21,10 @@ from reviewdesk.app.controllers.state import (
     one_page,
 )
 from reviewdesk.app.keys.commands import panel_files
+from reviewdesk.desk import improve as candidates
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.improve import candidates
-from reviewdesk.desk.improve.candidates import PreparedTry
-from reviewdesk.desk.improve.split import make_split, split_labels
+from reviewdesk.desk.improve import PreparedTry
+from reviewdesk.desk.labels.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import PanelAdopted, SplitLabels, TryVerdict, WrittenCandidate
 from reviewdesk.domain.panel.asking import Listener, Turnouts
 from reviewdesk.domain.safetext import show_line
@@ -40,24 +40,22 @@ def open_page(core: Core, argument: str = "") -> None:
     if core.session.withheld:
         core.say("the panel's answers are kept back, as your settings say", Tone.MUTED)
         return
+    panel = Path(argument or core.settings.panel).expanduser()
+    if argument or panel.is_file():
+        ImprovePage(core, panel).open()
+        return
+    there = [one.text for one in panel_files("", 0).options if not one.text.endswith("/")]
+    form = PromptForm(
+        "Panel to improve",
+        there[0] if len(there) == 1 else "",
+        complete=panel_files,
+        hint="the panel of this run: what it gets wrong, and changes to try",
+    )
+    core.ask_text(form, lambda name: open_page(core, name) if name else None)
 
-    def named(name: str) -> None:
-        if name:
-            ImprovePage(core, Path(name).expanduser()).open()
 
-    name = argument or core.settings.panel
-    if argument or (name and Path(name).expanduser().is_file()):
-        named(name)
-    else:
-        there = [one.text for one in panel_files("", 0).options if not one.text.endswith("/")]
-        only = there[0] if len(there) == 1 else ""
-        form = PromptForm(
-            "Panel to improve",
-            only,
-            complete=panel_files,
-            hint="the panel of this run: what it gets wrong, and changes to try",
-        )
-        core.ask_text(form, named)
+_Found = tuple[SplitLabels, dict[str, int | None]]
+_STEPS = {"s": "splits the labels", "e": "edits the panel"}
 
 
 class ImprovePage:
@@ -75,39 +73,38 @@ class ImprovePage:
         core = self._core
         core.say(said or f"reading what {show_line(self._panel.name, 80)} gets wrong …", Tone.NOTE)
 
-        def read(desk: Desk, _report: Report) -> tuple[SplitLabels, dict[str, int | None]]:
+        def read(desk: Desk, _report: Report) -> _Found:
             labels = split_labels(desk, self._run)
-            return labels, candidates.offers(desk, labels, self._panel)
+            return labels, candidates.offers(labels, self._panel)
 
-        def there(found: tuple[SplitLabels, dict[str, int | None]]) -> None:
+        def there(found: _Found) -> None:
             if core.asking or self._run.hash != core.session.run.hash:
                 return
             self._labels, self._offers = found
             core.settings = core.settings.choosing({"panel": str(self._panel.absolute())})
             core.halves = self._labels
             core.say(said, Tone.NOTE)
-            pages = self._pages()
             turns = {"tab": 1, "shift+tab": -1}
-            core.ask(PageForm(pages.__getitem__, len(pages), at, turns), lambda act: act and act())
+            form = PageForm(self._pages().__getitem__, 2, at, turns)
+            core.ask(form, lambda act: act and act())
 
         if not core.asking:
             core.background("improve", read, there, fault="nothing to improve")
 
     def _pages(self) -> tuple[DialogPage, ...]:
         split = self._labels.split
-        edits = (("e", "edits the panel"),) if split.tuning else ()
-        steps = (*edits,)
+        answers: dict[str, Callable[[], None]] = {}
         if self._labels.later or not split.holdout:
-            steps = ("s", "splits the labels"), *edits
+            answers["s"] = self._split
+        if split.tuning:
+            answers["e"] = self._edit
+        steps = [(key, _STEPS[key]) for key in answers]
         page = partial(
-            DialogPage,
-            name=show_line(self._panel.name, 80),
+            DialogPage, name=show_line(self._panel.name, 80), answers=answers, width=112,
             note=f"labels of {show_line(self._run.name, 60)}",
-            answers={key: {"s": self._split, "e": self._edit}[key] for key, _ in steps},
-            width=112,
-        )
+        )  # fmt: skip
         wrong = (*steps, ("tab", "candidates"), *SCROLLS_AND_CLOSES)
-        chosen = (("enter", "does it"), *edits, ("tab", "what is wrong"), *MOVES_AND_CLOSES)
+        chosen = (("enter", "does it"), *steps, ("tab", "what is wrong"), *MOVES_AND_CLOSES)
         return (
             page("Improve", wrong, document=views.improve(self._labels)),
             page("Candidates for", chosen, choices=[*self._choices()]),
@@ -151,27 +148,28 @@ class ImprovePage:
 
         def edited(made: str | None) -> None:
             if made is None:
-                told = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
-                core.say(told, Tone.MUTED)
+                core.say(candidates.NOTHING_SAVED, Tone.MUTED)
                 return
             try:
-                written = candidates.written(self._labels, self._panel, made)
+                self._written(candidates.written(self._labels, self._panel, made))
             except ReviewDeskError as error:
                 again = partial(self._edit, made)
                 core.ask_yes("Edit it again?", str(error), again, "there is no candidate")
-                return
-            self._written(written)
 
-        draft = text or candidates.draft(core.desk, self._labels, self._panel)
+        draft = text or candidates.draft(self._labels, self._panel)
         core.request("edit", draft, ".yaml", edited)
 
     def _write(self, change: str) -> None:
-        self._written(candidates.made(self._core.desk, self._labels, self._panel, change))
+        self._written(candidates.made(self._labels, self._panel, change))
 
     def _written(self, found: WrittenCandidate) -> None:
-        page = DialogPage("Written", SCROLLS_AND_CLOSES, document=views.candidate(found), width=112)
         said = f"written: {show_line(str(found.path), 120)}"
-        self._core.ask(one_page(page), lambda _: self.open(1, said))
+        self._show("Written", views.candidate(found), 1, said)
+
+    def _show(self, title: str, document: Document, at: int, said: str) -> None:
+        """Show what a step made, and then the page again."""
+        page = DialogPage(title, SCROLLS_AND_CLOSES, document=document, width=112)
+        self._core.ask(one_page(page), lambda _: self.open(at, said))
 
     def _try(self, candidate: Path) -> None:
         core = self._core
@@ -239,10 +237,8 @@ class ImprovePage:
 
         def there(made: tuple[Path, Path, PanelAdopted]) -> None:
             _, kept, adopted = made
-            told = Document((views.adoption(adopted),))
-            page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=told, width=112)
             said = f"adopted; the parent is {show_line(kept.name, 80)}"
-            core.ask(one_page(page), lambda _: self.open(said=said))
+            self._show("Adopted", Document((views.adoption(adopted),)), 0, said)
 
         work = lambda desk, _: candidates.adopt(desk, self._run, candidate)  # noqa: E731
         core.ask_yes(

@@ -43,6 +43,7 @@ from reviewdesk.domain.stats.calibration_page import (
     TruthCounts,
     WorstSegment,
 )
+from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
@@ -51,7 +52,7 @@ from reviewdesk.store.connect import reading
 from reviewdesk.store.verdicts import by_key
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.labels.summary import LabelledRows
+    from reviewdesk.domain.labels.label_columns import LabelledRows
     from reviewdesk.domain.run.columns import Columns
     from reviewdesk.domain.stats.dense import Bools
 
@@ -86,6 +87,8 @@ def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
 
 def blockers(desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
     places = {(gap.stratum, gap.rank): gap.waiting for gap in gaps}
+    if not places:
+        return ()
     found = figures.at_places(desk.conn, run.key, places)
     return tuple(Blocker(*found[place], n) for place, n in places.items() if place in found)
 
@@ -102,7 +105,7 @@ def skipped(desk: Desk, run: Run) -> tuple[Blocker, ...]:
 
 def labelled_rows(desk: OpenFile, run: Run, source: str | None = None) -> LabelledRows:
     # Imported here because it loads numpy.
-    from reviewdesk.domain.labels.summary import make_rows
+    from reviewdesk.domain.labels.label_columns import make_rows
 
     return make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key), source)
 
@@ -121,7 +124,6 @@ def calibration_page(
 
     with reading(desk.conn):
         made = labelled_rows(desk, run, source)
-        totals = made.figures
         given = figures.blind_by_item(desk.conn)
         counted = juror_counts(desk, run) if jurors else None
         tags = tuple(tag_counts(desk, run))
@@ -131,25 +133,20 @@ def calibration_page(
         worst = _worst_segments(desk, run, made) if parts else ()
     labels = made.labelled
     reached = summary.strata(made)
-    lacking = summary.described(made)
-    cells = Counter(
-        (verdict.decision, verdict.truth)
-        for verdict in labels
-        if verdict.decided and verdict.decision is not None
-    )
+    cells = Counter(made.columns.cell[made.columns.decided].tolist())
     fitted = fit(made.headline)
-    accuracy = made.share("accuracy", lacking)
+    accuracy = made.share("accuracy")
     return CalibrationPage(
         calibration=found,
         split=summary.split(made.verdicts, made.rows, given),
-        alone=summary.alone(labels, given, source),
+        alone=summary.alone(made, given, source),
         gates=default_checks(found.headline, fitted.null),
         strata=reached,
         audit=audit(reached, summary.audited(made)),
         counts=TruthCounts(
-            run.whole, len(labels), dict(cells), run.whole - totals.passed - totals.failed
+            run.whole, len(labels), Cells(*(cells[cell] for cell in range(len(CELLS))))
         ),
-        honest=made.share("should_pass", lacking),
+        honest=made.share("should_pass"),
         accuracy=accuracy,
         intervals=summary.panel_intervals(made, Target.RUN, sums),
         # For similar items, as gates see them: their report or file may lack some confidences.
@@ -198,8 +195,8 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     with reading(desk.conn):
         made = labelled_rows(desk, run)
-        told = figures.labelled_bodies(desk.conn, run.key)
-        lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}
+        told = figures.bodies(desk.conn, made.labelled)
+        lengths = {key: len(stored_body(text).get("output") or "") for key, text in told.items()}
         for unit, (text, decision) in enumerate(figures.pair_bodies(desk.conn, run.key)):
             body = stored_body(text)
             threshold = read(body).policy.threshold
@@ -219,10 +216,11 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
             seen[hash((question, *pair))] = unit, decision is Decision.PASS
     drawn = made.weighing.design.stands
     rows: dict[Truth, list[tuple[object, float, float, int]]] = {Truth.PASS: [], Truth.FAIL: []}
-    for row, weight in zip(made.labelled, made.weighing.weights.tolist(), strict=True):
+    decided = made.columns.decided
+    for at, (row, weight) in enumerate(zip(made.labelled, made.weighing.weights, strict=True)):
         score = row.stated_score if made.figures.scores_stated else row.score
-        if row.decided and score is not None and lengths[row.key] and (weight or not drawn):
-            own = weight if drawn else 1.0
+        if decided[at] and score is not None and lengths[row.key] and (weight or not drawn):
+            own = float(weight) if drawn else 1.0
             rows[row.truth].append((row.item, own, score, lengths[row.key]))
     position = position_probe(votes)
     made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]

@@ -10,8 +10,9 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.gates.join import LabelRow, PanelContent
 from reviewdesk.domain.gates.such_items import as_run, as_wrong_and_right
+from reviewdesk.domain.labels.label_columns import LabelledRows
 from reviewdesk.domain.labels.sampling import FIRST_REST, NOT_STATED, STRATA, Decided
-from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.records import Calibration, Design, Run
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.calibration_page import OF_ITSELF, FilePage, of_trusted

@@ -5,7 +5,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import blockers
@@ -51,13 +50,11 @@ class LiveStrip:
         self._asks = False
         self._head: Head | None = None
         """The labels of the verdicts as bytes, and the newest event that they hold."""
-        self._places = dict[tuple[int, int], tuple[Blocker, ...]]()
-        """The items at the places of the run's draw that were looked up."""
 
     def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
         """Return a run's figures; from ``done`` alone if that begins where the last call ended."""
         # Imported here because it loads numpy, which takes a tenth of a second.
-        from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
+        from reviewdesk.domain.labels.label_columns import LabelColumns
 
         with self._lock:
             of = str(desk.path), getattr(desk.conn, "identity", None), desk.reviewer, run.hash
@@ -75,9 +72,7 @@ class LiveStrip:
                     if run.by_verdict:
                         # The weight of a content depends on every stratum with one of its verdicts.
                         rows = sorted(labelled(desk, run), key=lambda one: one.key)
-                        columns = LabelColumns.of_rows(rows)
-                        calibration = both_lines(totals, columns)
-                        alone = labelled_alone(columns)
+                        calibration, alone = _lines(LabelColumns.of_rows(rows), totals)
                     else:
                         span = self._span = self._span or queue.span(desk.conn, run.key)
                         self._marks = told_marks(desk, span, desk.apart.now)
@@ -86,14 +81,9 @@ class LiveStrip:
                     self._work.pace(desk, run)
                 asked = question(desk, run)
                 self._asks = asked is not None and not asked.closed
-            named = []
-            for gap in calibration.gaps:
-                place = gap.stratum, gap.rank
-                if place not in self._places:
-                    self._places[place] = blockers(desk, run, [gap])
-                named += [replace(one, waiting=gap.waiting) for one in self._places[place]]
             found = answer(desk, run) if self._asks else None
-            return Strip(calibration, alone, self._work.now, tuple(named), found)
+            named = blockers(desk, run, calibration.gaps)
+            return Strip(calibration, alone, self._work.now, named, found)
 
     def _follow(self, run: Run, span: queue.RunKeys, done: Sequence[Applied]) -> bool:
         """Take in labels of the reviewer; return False if the desk is to be read instead."""
@@ -117,7 +107,7 @@ class LiveStrip:
         self, desk: Desk, span: queue.RunKeys, totals: RunFigures
     ) -> tuple[Calibration, Metrics]:
         """Count the labels, after reading the facts of newly labelled verdicts."""
-        from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
+        from reviewdesk.domain.labels.label_columns import LabelColumns
 
         known = self._columns or LabelColumns.of_rows(())
         self._columns = known.following(
@@ -125,4 +115,12 @@ class LiveStrip:
             span.first,
             lambda fresh: figures.label_columns(desk.conn, span.first, fresh),
         )
-        return both_lines(totals, self._columns), labelled_alone(self._columns)
+        return _lines(self._columns, totals)
+
+
+def _lines(columns: "LabelColumns", totals: RunFigures) -> tuple[Calibration, Metrics]:
+    """Return the lines of labelled verdicts, by the draw of the run and of themselves alone."""
+    from reviewdesk.domain.labels.label_columns import weigh
+    from reviewdesk.domain.stats.calibration import measure
+
+    return weigh(columns, totals).lines, measure(columns.own_rows()[0])

@@ -32,9 +32,10 @@ from reviewdesk.domain.gates.expect import (
     hold,
 )
 from reviewdesk.domain.gates.such_items import of_counts, pass_rate, such_items
+from reviewdesk.domain.labels.label_columns import LabelledRows
 from reviewdesk.domain.labels.question import LEVEL
 from reviewdesk.domain.labels.segments import composite_low, worst_low
-from reviewdesk.domain.labels.summary import LabelledRows, described, either_answer, panel_intervals
+from reviewdesk.domain.labels.summary import either_answer, panel_intervals
 from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.safetext import show_line
@@ -248,7 +249,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
         made.headline,
         panel_intervals(made, Target.ITEMS) if found.design.stands else None,
         found.design.stands,
-        pass_rate(made, described(made)),
+        pass_rate(made),
         rate,
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
         passed,

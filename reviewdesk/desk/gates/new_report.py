@@ -28,8 +28,8 @@ from reviewdesk.domain.gates.join import (
     pairs,
     sizes_by_weight,
 )
+from reviewdesk.domain.labels.label_columns import LabelledRows, make_rows
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures
-from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import SuiteError, UsageError

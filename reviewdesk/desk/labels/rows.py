@@ -11,15 +11,15 @@ from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import given, question
 from reviewdesk.domain.gates.join import PanelContent, frame_of
 from reviewdesk.domain.labels.improve import Half
-from reviewdesk.domain.labels.sampling import STRATA, LabelledRow
-from reviewdesk.domain.labels.summary import LabelledRows, make_rows
+from reviewdesk.domain.labels.label_columns import LabelledRows, make_rows
+from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import scaled_confusion
 from reviewdesk.domain.stats.correction import Cells
-from reviewdesk.domain.verdict import Decision, number
+from reviewdesk.domain.verdict import number
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, improve, verdicts
+from reviewdesk.store import figures, verdicts
 from reviewdesk.views.queue import waits
 from reviewdesk.views.words import DESIGNS, plural
 
@@ -82,30 +82,24 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     cells = scaled_confusion(made.headline)
     if not kept or cells is None:
         raise UsageError("no pass or fail labels yet", "Label decided verdicts first.")
-    measured = {
-        made.verdicts[at].key: (float(made.rows.confidence[at]), bool(made.rows.correct[at]))
-        for at in kept
-    }
     full_row, asked = _row_maker(desk, run, made)
     tuned = set[int]()
-    if any(improve.steps(desk.conn)):
-        split = improve.split(desk.conn, improve.rubric_of(desk.conn, run.key))
-        tuned = set(improve.of_groups(desk.conn, run.key, split.tuned))
+    if any(figures.steps(desk.conn)):
+        split = figures.split(desk.conn, figures.rubric_of(desk.conn, run.key))
+        tuned = set(figures.of_groups(desk.conn, run.key, split.tuning - split.spent))
     rows = []
-    for verdict, weight in zip(made.labelled, made.weighing.weights.tolist(), strict=True):
-        truth = verdict.truth
-        if verdict.unanswered and (made.drawn[verdict.key] or not weighted):
+    unanswered = made.columns.unanswered
+    for at, verdict in enumerate(made.labelled):
+        weight = float(made.weighing.weights[at])
+        if unanswered[at] and (made.weighing.drawn[at] or not weighted):
             # A reader counts it against and for the panel, so it must know of it.
             (label, *_) = verdicts.of_item(desk.conn, verdict.item)
-            rows.append({**full_row(verdict, label, None), "truth": Truth.UNSURE.value})
-            continue
-        if truth not in {Truth.PASS, Truth.FAIL} or (weighted and not weight):
-            continue
-        given = verdicts.of_item(desk.conn, verdict.item)
-        label = next((one for one in given if one["label"] == truth), given[0])
-        row = (*measured.get(verdict.key, (None, None)), weight if weighted else None)
-        half = {"half": Half.TUNING} if verdict.key in tuned else {}
-        rows.append(full_row(verdict, label, row) | half)
+            rows.append({**full_row(at, label, 0.0), "truth": Truth.UNSURE.value})
+        elif verdict.truth in {Truth.PASS, Truth.FAIL} and (weight or not weighted):
+            given = verdicts.of_item(desk.conn, verdict.item)
+            label = next((one for one in given if one["label"] == verdict.truth), given[0])
+            half = {"half": Half.TUNING} if verdict.key in tuned else {}
+            rows.append(full_row(at, label, weight if weighted else None) | half)
     totals = figures.run_figures(desk.conn, run.key)
     decided = totals.passed + totals.failed
     whole = run.whole == run.verdicts
@@ -132,14 +126,14 @@ def _counted_places(made: LabelledRows) -> list[int]:
 def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
     """Return warnings about labels that the rows omit, and about a design without weights."""
     warnings = []
-    decided = [one.decision in {Decision.PASS, Decision.FAIL} for one in made.labelled]
-    if undecided := decided.count(False):
+    judged = int(made.columns.judged.sum())
+    if undecided := len(made.columns) - judged:
         warnings.append(
             f"{plural(undecided, 'label is', 'labels are')} left out: the run states no decision "
             "of pass or fail there; --format full writes them; to open the file with --threshold, "
             "--quorum or --strategy may decide"
         )
-    if unsure := sum(decided) - sum(one.decided for one in made.labelled):
+    if unsure := judged - int(made.columns.decided.sum()):
         told = plural(unsure, "label is", "labels are")
         warnings.append(f"{told} left out as unsure; --format full writes them")
     warnings += _confidence_warnings(made)
@@ -179,23 +173,16 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     """
     made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design.stands
-    rowed = {
-        verdict.key: (
-            float(made.rows.confidence[i]),
-            bool(made.rows.correct[i]),
-            float(made.weights[i]) if weighted else None,
-        )
-        for i, verdict in enumerate(made.verdicts)
-    }
+    rowed = set(made.places.tolist())
     full_row, _ = _row_maker(desk, run, made)
-    rows = [
-        {
-            **full_row(verdict, label, rowed.pop(verdict.key, None)),
-            "origin": verdicts.origin(desk.conn, verdict.key) or None,
-        }
-        for verdict in figures.labelled(desk.conn, run.key)
-        for label in verdicts.of_item(desk.conn, verdict.item)
-    ]
+    rows = []
+    for at, verdict in enumerate(made.labelled):
+        weight = float(made.weighing.weights[at]) if weighted else None
+        origin = verdicts.origin(desk.conn, verdict.key) or None
+        for place, label in enumerate(verdicts.of_item(desk.conn, verdict.item)):
+            counts = not place and at in rowed
+            row = full_row(at, label, weight if counts else 0.0, counts=counts)
+            rows.append(row | {"origin": origin})
     warnings = tuple(_confidence_warnings(made))
     return ExportedRows(tuple(rows), made.source, made.weighing.design, warnings)
 
@@ -208,29 +195,28 @@ def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
 def _row_maker(
     desk: Desk, run: Run, made: LabelledRows
 ) -> tuple[Callable[..., dict[str, Any]], dict[str, Any] | None]:
-    """Return a function that writes a label in full, and the question as a suite states it."""
+    """Return a function that writes a label in full, and the question as a suite states it.
+
+    A row counts if the judge is measured by this label of the verdict.
+    """
     asked = question(desk, run)
     items = {} if asked is None else given(desk, run, asked)
     before = {item for item, one in items.items() if one.before}
     head = desk.head()
-    columns = made.columns
-    said = columns.confidences(made.source, scores_stated=made.figures.scores_stated)
-    sures = dict(zip(columns.key.tolist(), said.tolist(), strict=True))
-    chances = made.weighing.inclusion.tolist()
-    inclusion = dict(zip(columns.key.tolist(), chances, strict=True))
+    sures = made.columns.confidences(made.source, scores_stated=made.figures.scores_stated)
+    rowed = set(made.places.tolist())
+    unanswered = made.columns.unanswered
+    right = made.columns.right
 
     def row(
-        verdict: LabelledRow,
-        label: dict[str, Any],
-        figures: tuple[float | None, bool | None, float | None] | None,
+        at: int, label: dict[str, Any], weight: float | None, *, counts: bool = True
     ) -> dict[str, Any]:
+        verdict = made.labelled[at]
         detail = json.loads(label["detail"])
-        sure, correct, weight = figures or (None, None, 0.0)
-        if figures is None and verdict.unanswered:
-            sure = number(sures[verdict.key])
+        measured = counts and at in rowed
         return {
-            "confidence": sure,
-            "correct": correct,
+            "confidence": number(float(sures[at])) if measured or unanswered[at] else None,
+            "correct": bool(right[at]) if measured else None,
             "confidence_source": made.source,
             "id": verdict.id,
             "test": verdict.test,
@@ -240,9 +226,9 @@ def _row_maker(
             "truth": label["label"],
             "adjudicated": label["adjudicated"],
             "stratum": STRATA[verdict.stratum],
-            "pi": inclusion[verdict.key],
+            "pi": float(made.weighing.inclusion[at]),
             "weight": weight,
-            "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
+            "selection": "draw" if made.weighing.drawn[at] else "ad hoc",
             "blind": detail.get("blind"),
             "seen": detail.get("seen"),
             "reviewer": label["author"],

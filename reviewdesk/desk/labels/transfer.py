@@ -144,7 +144,7 @@ def import_labels(
 
     A label that the desk holds by the same reviewer stays; another one in the file is a conflict.
     """
-    from reviewdesk.domain.labels.summary import make_rows
+    from reviewdesk.domain.labels.label_columns import make_rows
 
     unknown: list[int] = []
     differing: list[LabelConflict] = []

@@ -13,7 +13,7 @@ from reviewdesk.domain.query.filter import Vocabulary, expand_filter, parse_filt
 from reviewdesk.domain.records import Run, TagCount
 from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
 from reviewdesk.errors import BusyError, NotFoundError, UsageError
-from reviewdesk.store import figures, reviewers, search, verdicts
+from reviewdesk.store import reviewers, search, verdicts
 from reviewdesk.store.connect import writing
 
 
@@ -113,7 +113,7 @@ def expand(desk: Desk, text: str) -> str:
 def vocabulary(desk: Desk, run: Run) -> Vocabulary:
     return Vocabulary(
         tags=_names([*verdicts.case_tags(desk.conn, run.key), *known_tags(desk)]),
-        jurors=_names(figures.juror_names(desk.conn, run.key)),
+        jurors=_names(search.juror_names(desk.conn, run.key)),
         runs=tuple(one.name for one in reversed(desk.runs())),
         filters=saved(desk),
     )

@@ -12,7 +12,7 @@ from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.query.filter import Filter, Nested, Part, parse_filter, parse_order
 from reviewdesk.domain.query.words import HALVES, LABELS
 from reviewdesk.domain.records import NOT_WITHHELD, Run
-from reviewdesk.store import events, improve, queue, verdicts
+from reviewdesk.store import events, figures, queue, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.domain.query.run_columns import RunColumns
@@ -103,7 +103,7 @@ def _parsed(desk: QueueFile, text: str) -> Filter:
         inner = one.filter if isinstance(one, Nested) else Filter(((replace(one, negated=False),),))
         return Nested(Filter(inner.groups + parse_filter("!label:holdout").groups), one.negated)
 
-    if not any(map(tells, kept.terms())) or not any(improve.steps(desk.conn)):
+    if not any(map(tells, kept.terms())) or not any(figures.steps(desk.conn)):
         return kept
     return Filter(tuple(tuple(map(part, group)) for group in kept.groups))
 

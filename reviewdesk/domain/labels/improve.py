@@ -6,9 +6,10 @@ with its parent on the holdout, where both are asked the same items.
 """
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import product
 from math import comb, sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -16,10 +17,10 @@ from statistics import NormalDist
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow
+from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.rates import midp
-from reviewdesk.domain.verdict import json_sha256
+from reviewdesk.domain.verdict import CanonicalVerdict, Decision, json_sha256, stored_body
 
 KIND = "improve"
 
@@ -123,11 +124,6 @@ class Split(Struct):
     """The tries of this holdout in their order; one without a verdict was interrupted."""
     adopted: list[PanelAdopted] = []
 
-    @property
-    def tuned(self) -> set[str]:
-        """The groups that the last panel, or a candidate of it, may have been tuned on."""
-        return self.tuning - self.spent
-
     def half(self, group: str) -> Half | None:
         """Return where a group belongs; ``None`` for one that came after the split."""
         if group in self.tuning:
@@ -163,8 +159,7 @@ def replay(rubric: str, steps: Iterable[Step]) -> Split:
 def group_of(text: str | None, test: str, verdict: str) -> str:
     """Return a case's near-copy group; a test that only repeats the verdict's id is ignored."""
     plain = " ".join((text or "").casefold().split())
-    name = "" if plain and test == verdict else test
-    return json_sha256([plain, name])[:32]
+    return json_sha256([plain, "" if plain and test == verdict else test])[:32]
 
 
 def rubric_name(rubrics: Collection[str | None]) -> str:
@@ -179,9 +174,9 @@ def halved(
     In each stratum new groups, by a keyed hash, fill up the holdout to half of all groups; the
     remainder of an odd stratum is carried to the next.
     """
-    strata: dict[str, list[str]] = {}
+    strata = defaultdict[str, list[str]](list)
     for name, stratum in dict(reversed([*groups])).items():
-        strata.setdefault(stratum, []).append(name)
+        strata[stratum].append(name)
     tuning: list[str] = []
     holdout: list[str] = []
     carried = 0.0
@@ -197,21 +192,29 @@ def halved(
     return tuple(tuning), tuple(holdout)
 
 
-class LabelledCase(Struct, frozen=True):
-    """A labelled verdict of a run; ``stratum`` and ``rank`` are its place in the draw."""
+class LabelledCase(LabelledRow, frozen=True, kw_only=True):
+    """A verdict that people labelled pass or fail, in its group of near-copies."""
 
-    key: int
-    id: str
-    item: str
+    text: str
+    """The whole verdict, as the desk stores it."""
     group: str
-    stratum: int
-    rank: int
     counts: bool
-    should_pass: bool
-    decided: bool | None
-    """What the panel of the report decided; ``None`` if neither pass nor fail."""
-    tags: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    """Whether the label counts for the draw."""
+    tags: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def body(self) -> CanonicalVerdict:
+        return stored_body(self.text)
+
+    @property
+    def should_pass(self) -> bool:
+        return self.truth is Truth.PASS
+
+    @property
+    def passed(self) -> bool | None:
+        """What the panel of the report decided; ``None`` if neither pass nor fail."""
+        return self.decision is Decision.PASS if self.judged else None
 
 
 class SplitLabels(Struct, frozen=True):
@@ -242,23 +245,22 @@ class SplitLabels(Struct, frozen=True):
 
     @property
     def gain(self) -> float | None:
-        strata = [one.stratum for one in self.asked]
-        return smallest_gain(self.sizes, strata, len(self.split.tries))
+        return smallest_gain(self.sizes, [one.stratum for one in self.asked], len(self.split.tries))
 
     @property
     def wrong(self) -> tuple[LabelledCase, ...]:
-        return tuple(one for one in self.tuning if one.decided is (not one.should_pass))
+        return tuple(one for one in self.tuning if one.passed is (not one.should_pass))
 
     @property
     def decisions(self) -> Counter[tuple[bool | None, bool]]:
-        return Counter((one.decided, one.should_pass) for one in self.tuning)
+        return Counter((one.passed, one.should_pass) for one in self.tuning)
 
     def said(self, field: str) -> list[tuple[str, int, int]]:
         """Return wrong cases' tags or notes by frequency, with their false passes and fails."""
-        counts: dict[str, Counter[bool | None]] = {}
+        counts = defaultdict[str, Counter[bool | None]](Counter)
         for one in self.wrong:
             for text in getattr(one, field):
-                counts.setdefault(" ".join(text.split()), Counter())[one.decided] += 1
+                counts[" ".join(text.split())][one.passed] += 1
         order = sorted(counts.items(), key=lambda pair: (-pair[1].total(), pair[0]))
         return [(text, found[True], found[False]) for text, found in order]
 
@@ -288,9 +290,9 @@ class TriedCell(Struct, frozen=True):
 
 def cells(sizes: Mapping[int, int], found: Iterable[tuple[int, bool, bool]]) -> list[TriedCell]:
     """Count asked items by stratum; each has its stratum, and if parent and candidate are right."""
-    rows: dict[int, Counter[tuple[bool, bool]]] = {}
+    rows = defaultdict[int, Counter[tuple[bool, bool]]](Counter)
     for stratum, before, after in found:
-        rows.setdefault(stratum, Counter())[before, after] += 1
+        rows[stratum][before, after] += 1
     return [
         TriedCell(h, sizes[h], n.total(), n[False, True], n[True, False], n[True, True])
         for h, n in sorted(rows.items())
@@ -302,7 +304,7 @@ def level(k: int) -> float:
     return LEVEL / float(2**k)
 
 
-def figures(found: Collection[TriedCell], k: int) -> TryFigures:
+def try_figures(found: Collection[TriedCell], k: int) -> TryFigures:
     """Return how often parent and candidate are right on such items, and by how much they differ.
 
     ``D = Σ W(g - l)`` over the flagged verdicts and the rest, W their share of the run, g and l the
@@ -352,12 +354,10 @@ def sign_tail(found: Collection[TriedCell]) -> float:
     for one in found:
         each = max(1, round(_STEPS * one.size / one.asked / most))
         n = one.gained + one.lost
-        gain += each * (one.gained - one.lost)
-        joined: dict[int, float] = {}
-        for total, chance in chances.items():
-            for hits in range(n + 1):
-                place = total + each * (2 * hits - n)
-                joined[place] = joined.get(place, 0.0) + chance * comb(n, hits) / 2**n
+        gain += each * one.gained
+        joined = defaultdict[int, float](float)
+        for (total, chance), gains in product(chances.items(), range(n + 1)):
+            joined[total + each * gains] += chance * comb(n, gains) / 2**n
         chances = joined
     return sum(chance for total, chance in chances.items() if total >= gain)
 
@@ -367,7 +367,7 @@ def try_verdict(found: Collection[TriedCell], k: int) -> TryVerdict:
 
     The interval is approximate where few items differ; the exact test bounds false results.
     """
-    made = figures(found, k)
+    made = try_figures(found, k)
     if made.low > 0 and sign_tail(found) <= level(k):
         return TryVerdict.BETTER
     turned = [replace(one, gained=one.lost, lost=one.gained) for one in found]
@@ -376,12 +376,13 @@ def try_verdict(found: Collection[TriedCell], k: int) -> TryVerdict:
     return TryVerdict.NOT_SHOWN
 
 
-def smallest_gain(sizes: Mapping[int, int], strata: Iterable[int], k: int) -> float | None:
+def smallest_gain(sizes: Mapping[int, int], strata: Sequence[int], k: int) -> float | None:
     """Return the smallest gain that a candidate which only gains could show, if any."""
-    held = sorted(strata)
-    for m in range(1, len(held) + 1):
-        wins = [m * (place + 1) // len(held) > m * place // len(held) for place in range(len(held))]
-        found = cells(sizes, [(h, False, win) for h, win in zip(held, wins, strict=True)])
+    n = len(strata)
+    for m in range(1, n + 1):
+        # The m gains are spread evenly over the strata.
+        wins = [m * (place + 1) // n > m * place // n for place in range(n)]
+        found = cells(sizes, zip(sorted(strata), [False] * n, wins, strict=True))
         if try_verdict(found, k) is TryVerdict.BETTER:
-            return figures(found, k).gain
+            return try_figures(found, k).gain
     return None

@@ -1,4 +1,4 @@
-"""The labelled verdicts of a run as columns, so that many are counted at once."""
+"""The labelled verdicts of a run as columns, weighed by the draw, and the rows that they give."""
 
 import dataclasses
 import math
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import (
     COPY,
@@ -24,13 +25,16 @@ from reviewdesk.domain.labels.sampling import (
     RunFigures,
     chosen_source,
     decided_strata,
+    decided_verdicts,
     design_of,
 )
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
-from reviewdesk.domain.stats.calibration import Rows, measure, numbered
-from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.calibration import Clusters, Rows, measure, numbered
+from reviewdesk.domain.stats.correction import CELLS, Cells, CorrectionStatus
 from reviewdesk.domain.stats.dense import Bools, Column, Floats, Ints
+from reviewdesk.domain.stats.figures import Estimate, LabelSpread, Rates, Target
+from reviewdesk.domain.stats.rates import Voted, stratified_rates
 
 ESCALATED_ONLY = "describes escalated verdicts only"
 
@@ -47,16 +51,6 @@ def row_warnings(left_out: int, line: Metrics) -> list[str]:
         if not ((line.tn or 0) + (line.fp or 0)):
             found.append("no label says fail: specificity is 0 by convention")
     return found
-
-
-def coverage_text(empty: Sequence[int], figures: RunFigures) -> str:
-    """Return what the figures describe while the ``empty`` strata have no label that counts."""
-    held = decided_strata(figures.sizes, figures.decided)
-    rest, flagged = ([h for h in held if (h >= FIRST_REST) is side] for side in (True, False))
-    if set(rest) <= set(empty) and not set(flagged) <= set(empty):
-        return ESCALATED_ONLY
-    names = ", ".join(STRATA[h] for h in empty)
-    return f"describes the labelled groups only, none yet in {names}"
 
 
 class Weighing(Struct, frozen=True):
@@ -188,6 +182,7 @@ class LabelColumns:
 
     @property
     def unanswered(self) -> Bools:
+        """Whether the panel decided, but the label says neither pass nor fail: a non-response."""
         return self.judged & self.is_truth(Truth.UNSURE, Truth.DISPUTED)
 
     @property
@@ -252,13 +247,13 @@ class LabelColumns:
             sure[kept], self.right[kept], np.ones(len(kept)), self.passed[kept], content
         ), kept
 
-    @property
-    def own_source(self) -> tuple[str, bool]:
-        """By the labelled verdicts alone: the confidence source, and whether scores are stated."""
+    def own_rows(self, source: str | None = None) -> tuple[Rows, Ints, str]:
+        """Return rows and entries by the labelled verdicts alone, and their confidence source."""
         stated = bool((~np.isnan(self.stated_score)).any())
         score = self.stated_score if stated else self.score
         scoreless = bool((self.judged & np.isnan(score)).any())
-        return "vote_share" if scoreless else "support", stated
+        source = source or ("vote_share" if scoreless else "support")
+        return *self.rows(source, scores_stated=stated), source
 
     def prefixes(self) -> dict[int, tuple[int, int]]:
         """Return by stratum how many first places are all labelled, and how many labels it has."""
@@ -340,54 +335,178 @@ class LabelColumns:
         return np.asarray(weight[number])
 
 
-def both_lines(
-    figures: RunFigures,
-    found: LabelColumns,
-    source: str | None = None,
-    weighing: Weighing | None = None,
-) -> Calibration:
-    """Return the labels' line, and the population's if the design is weighted or a census."""
-    used = chosen_source(figures, source)
-    rows, kept = found.rows(used, scores_stated=figures.scores_stated)
-    weighing = weighing or found.weigh(figures.sizes, figures.decided)
-    design = weighing.design
-    _, leads = found.contents
-    line = measure(rows, figures.observed)
-    population = None
-    if design.stands:
-        population = measure(rows.weighted(weighing.weights[kept]), figures.observed)
-    shown = population or line
-    warnings = []
-    if shown.n == 0:
-        warnings.append("no label counts, so the ECE of 0 says nothing")
-    if design is Design.ESCALATED_ONLY:
-        warnings.append(coverage_text(weighing.empty, figures))
-    if design is Design.AD_HOC:
-        warnings.append("labels outside the draw: they describe themselves only")
-    warnings += row_warnings(int(found.any_of(found.decided).sum()) - line.n, shown)
-    if shown.n and shown.corrected_status == CorrectionStatus.WEAK_JUDGE:
-        # Rounded, because sums in another order differ in their last bits.
-        youden = round(shown.youden_j or 0.0, 9)
-        warnings.append(
-            f"too close to guessing to correct its pass rate: Youden's J is {youden:.2f}"
+NO_LABEL = "no label that counts for the draw says pass or fail"
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Labels of a run as columns, with their draw, and the rows that some of them give.
+
+    ``labelled`` has the verdicts of the columns, if they are known one by one. ``given`` has stated
+    weights, which replace those of the draw, and NaN for an item without one.
+    """
+
+    columns: LabelColumns
+    figures: RunFigures
+    source: str
+    weighing: Weighing
+    labelled: Sequence[LabelledRow] = ()
+    given: Sequence[float] | None = None
+
+    @cached_property
+    def _kept(self) -> tuple[Rows, Ints]:
+        return self.columns.rows(self.source, scores_stated=self.figures.scores_stated)
+
+    @property
+    def rows(self) -> Rows:
+        return self._kept[0]
+
+    @property
+    def places(self) -> Ints:
+        return self._kept[1]
+
+    @cached_property
+    def verdicts(self) -> list[LabelledRow]:
+        return [self.labelled[place] for place in self.places.tolist()]
+
+    @cached_property
+    def weights(self) -> Floats:
+        return np.asarray(self.weighing.weights[self.places])
+
+    @property
+    def left_out(self) -> int:
+        return int(self.columns.decided.sum()) - len(self.places)
+
+    @cached_property
+    def counting(self) -> Bools:
+        """Whether each label counts: it says pass or fail of a decided verdict, and has weight."""
+        return (self.weighing.weights > 0) & self.columns.decided
+
+    @property
+    def in_audit(self) -> Bools:
+        audits = np.array([self.figures.audits.get(h, 0) for h in range(len(STRATA))])
+        return np.asarray(self.columns.rank < audits[self.columns.stratum])
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The labels that count by content and case; ``None`` if no two verdicts share one."""
+        columns = self.columns.at(np.flatnonzero(self.counting))
+        content = columns.contents[0]
+        test = content if columns.test is None else columns.test
+        weight = self.weighing.weights[self.counting]
+        return Clusters.of(columns.stratum, content, test, weight, columns.cell)
+
+    @cached_property
+    def voted(self) -> tuple[Voted, ...]:
+        """The panel's decisions per decided stratum, with the labels that count."""
+        sizes = self.figures.sizes
+        decided = self.figures.decided
+        clusters = self.clusters
+        columns = self.columns
+        kept = columns.decided & self.weighing.drawn
+        code = (columns.stratum * len(CELLS) + columns.cell)[kept]
+        cells = np.bincount(code, minlength=len(STRATA) * len(CELLS)).reshape(-1, len(CELLS))
+        made = []
+        for h in sorted(decided_strata(sizes, decided)):
+            found = Cells(*cells[h].tolist())
+            spread = None
+            if clusters is not None and clusters.repeated:
+                found, spread = clusters.of_stratum(h)
+            passes, fails = decided_verdicts(h, sizes[h], decided)
+            if not found.n and passes + fails != sizes[h]:
+                spread = LabelSpread(sizes[h], 0, 0, passes + fails)
+            made.append(Voted(h, passes, fails, found, found, spread))
+        return tuple(made)
+
+    def rates(self, target: Target) -> Rates:
+        return stratified_rates(self.voted, target, self.clusters)
+
+    def share(self, name: str, target: Target = Target.RUN) -> Estimate:
+        """Return one of the rates to quote, or the reason that it is lacking."""
+        lacking = self.described
+        if not any(one.labels for one in self.voted):
+            return Estimate(None, reason=lacking or NO_LABEL)
+        found: Estimate = getattr(self.rates(target), name)
+        return replace(found, reason=lacking) if lacking and found.estimate is None else found
+
+    @cached_property
+    def described(self) -> str | None:
+        """What the labels describe while some decided stratum has none that counts."""
+        empty = self.weighing.empty
+        if self.weighing.design in {Design.NONE, Design.AD_HOC} or not empty:
+            return None
+        held = decided_strata(self.figures.sizes, self.figures.decided)
+        rest, flagged = ({h for h in held if (h >= FIRST_REST) is side} for side in (True, False))
+        if rest <= {*empty} and not flagged <= {*empty}:
+            return ESCALATED_ONLY
+        names = ", ".join(STRATA[h] for h in empty)
+        return f"describes the labelled groups only, none yet in {names}"
+
+    @cached_property
+    def lines(self) -> Calibration:
+        """The labels' line, and the population's if the design is weighted or a census."""
+        columns = self.columns
+        design = self.weighing.design
+        line = measure(self.rows, self.figures.observed)
+        population = measure(self.headline, self.figures.observed) if design.stands else None
+        shown = population or line
+        warnings = []
+        if shown.n == 0:
+            warnings.append("no label counts, so the ECE of 0 says nothing")
+        if design is Design.ESCALATED_ONLY and self.described:
+            warnings.append(self.described)
+        if design is Design.AD_HOC:
+            warnings.append("labels outside the draw: they describe themselves only")
+        warnings += row_warnings(int(columns.any_of(columns.decided).sum()) - line.n, shown)
+        if shown.n and shown.corrected_status == CorrectionStatus.WEAK_JUDGE:
+            # Rounded, because sums in another order differ in their last bits.
+            youden = round(shown.youden_j or 0.0, 9)
+            warnings.append(
+                f"too close to guessing to correct its pass rate: Youden's J is {youden:.2f}"
+            )
+        if shown.n and shown.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
+            warnings.append("the judge is no better than guessing: its pass rate is not corrected")
+        _, leads = columns.contents
+        truths = np.bincount(columns.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
+        return Calibration(
+            labelled=line,
+            population=population,
+            design=design,
+            confidence_source=self.source,
+            unsure=truths[TRUTHS.index(Truth.UNSURE)],
+            disputed=truths[TRUTHS.index(Truth.DISPUTED)],
+            no_verdict=len(leads) - int(columns.any_of(columns.judged).sum()),
+            waiting=line.n - population.n if population else 0,
+            warnings=tuple(warnings),
+            gaps=self.weighing.gaps,
         )
-    if shown.n and shown.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
-        warnings.append("the judge is no better than guessing: its pass rate is not corrected")
-    truths = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
-    return Calibration(
-        labelled=line,
-        population=population,
-        design=design,
-        confidence_source=used,
-        unsure=truths[TRUTHS.index(Truth.UNSURE)],
-        disputed=truths[TRUTHS.index(Truth.DISPUTED)],
-        no_verdict=len(leads) - int(found.any_of(found.judged).sum()),
-        waiting=line.n - population.n if population else 0,
-        warnings=tuple(warnings),
-        gaps=weighing.gaps,
-    )
+
+    @cached_property
+    def headline(self) -> Rows:
+        return self.rows.weighted(self.weights) if self.weighing.design.stands else self.rows
 
 
-def labelled_alone(found: LabelColumns) -> Metrics:
-    source, stated = found.own_source
-    return measure(found.rows(source, scores_stated=stated)[0])
+def make_rows(
+    labelled: Sequence[LabelledRow],
+    figures: RunFigures,
+    source: str | None = None,
+    given: Sequence[float] | None = None,
+) -> LabelledRows:
+    """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
+    return weigh(LabelColumns.of_rows(labelled), figures, source, given, labelled)
+
+
+def weigh(
+    columns: LabelColumns,
+    figures: RunFigures,
+    source: str | None = None,
+    given: Sequence[float] | None = None,
+    labelled: Sequence[LabelledRow] = (),
+) -> LabelledRows:
+    """Weigh the labels of a run by its draw, or by the ``given`` weights; see ``LabelledRows``."""
+    weighing = columns.weigh(figures.sizes, figures.decided)
+    if given is not None:
+        weights = columns.scaled(np.array(given, np.float64), figures.sizes)
+        weighing = replace(weighing, weights=weights)
+    source = chosen_source(figures, source)
+    return LabelledRows(columns, figures, source, weighing, labelled, given)

@@ -172,15 +172,6 @@ class LabelledRow(Struct, frozen=True):
         # A tuple, because to hash an enum costs more than to compare it.
         return self.decision in (Decision.PASS, Decision.FAIL)
 
-    @property
-    def decided(self) -> bool:
-        return self.judged and self.truth in (Truth.PASS, Truth.FAIL)
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether the panel decided, but the label says neither pass nor fail: a non-response."""
-        return self.judged and self.truth in (Truth.UNSURE, Truth.DISPUTED)
-
 
 class RunFigures(Struct, frozen=True):
     """The facts of a whole run that calibration needs."""

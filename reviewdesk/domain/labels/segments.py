@@ -14,7 +14,7 @@ from reviewdesk.domain.stats.figures import Estimate, Target, widest
 from reviewdesk.domain.verdict import Decision
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.labels.summary import LabelledRows
+    from reviewdesk.domain.labels.label_columns import LabelledRows
 
 
 BY = ("tag", "test", "dimension", "subject", "generator", "family", "decision", "reviewer")

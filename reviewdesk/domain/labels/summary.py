@@ -1,178 +1,33 @@
-"""Computes the two lines of the strip from labelled verdicts, with the design of the labels."""
+"""Computes what labelled verdicts say: intervals through the draw, strata, and simulations."""
 
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.gates.expect import default_checks
-from reviewdesk.domain.labels import label_columns
-from reviewdesk.domain.labels.sampling import (
-    STRATA,
-    LabelledRow,
-    RunFigures,
-    Stratum,
-    chosen_source,
-    decided_strata,
-    decided_verdicts,
-)
-from reviewdesk.domain.records import Calibration, Design
-from reviewdesk.domain.stats.calibration import Clusters, Rows, measure
+from reviewdesk.domain.labels.label_columns import LabelColumns, LabelledRows, row_warnings, weigh
+from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, Stratum, decided_strata
+from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
-from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
-from reviewdesk.domain.stats.dense import Bools, Floats, Ints
+from reviewdesk.domain.stats.correction import RIGHT, WRONG
 from reviewdesk.domain.stats.figures import (
     ALONE,
     ConfidenceSums,
     Effect,
     Estimate,
-    LabelSpread,
     PanelIntervals,
     Part,
-    Rates,
     SimulatedFigure,
     Target,
     widest,
 )
 from reviewdesk.domain.stats.kappa import kappa_interval
-from reviewdesk.domain.stats.rates import Voted, part_of, stratified_rates
+from reviewdesk.domain.stats.rates import part_of
 from reviewdesk.domain.stats.reliability import brier_interval, fit, gap_interval, loss_strata
 from reviewdesk.domain.verdict import SLACK
-
-NO_LABEL = "no label that counts for the draw says pass or fail"
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """Labels of a run as columns, with their draw, and the rows that some of them give.
-
-    ``labelled`` has the verdicts of the columns, if they are known one by one. ``given`` has stated
-    weights, which replace those of the draw, and NaN for an item without one.
-    """
-
-    columns: label_columns.LabelColumns
-    figures: RunFigures
-    source: str
-    weighing: label_columns.Weighing
-    labelled: Sequence[LabelledRow] = ()
-    given: Sequence[float] | None = None
-
-    @cached_property
-    def _kept(self) -> tuple[Rows, Ints]:
-        return self.columns.rows(self.source, scores_stated=self.figures.scores_stated)
-
-    @property
-    def rows(self) -> Rows:
-        return self._kept[0]
-
-    @property
-    def places(self) -> Ints:
-        return self._kept[1]
-
-    @cached_property
-    def verdicts(self) -> list[LabelledRow]:
-        return [self.labelled[place] for place in self.places.tolist()]
-
-    @cached_property
-    def weights(self) -> Floats:
-        return np.asarray(self.weighing.weights[self.places])
-
-    @property
-    def left_out(self) -> int:
-        return int(self.columns.decided.sum()) - len(self.places)
-
-    @cached_property
-    def drawn(self) -> dict[int, bool]:
-        return dict(zip(self.columns.key.tolist(), self.weighing.drawn.tolist(), strict=True))
-
-    @cached_property
-    def counting(self) -> Bools:
-        """Whether each label counts: it says pass or fail of a decided verdict, and has weight."""
-        return (self.weighing.weights > 0) & self.columns.decided
-
-    @property
-    def in_audit(self) -> Bools:
-        audits = np.array([self.figures.audits.get(h, 0) for h in range(len(STRATA))])
-        return np.asarray(self.columns.rank < audits[self.columns.stratum])
-
-    @cached_property
-    def clusters(self) -> Clusters | None:
-        """The labels that count by content and case; ``None`` if no two verdicts share one."""
-        columns = self.columns.at(np.flatnonzero(self.counting))
-        content = columns.contents[0]
-        test = content if columns.test is None else columns.test
-        weight = self.weighing.weights[self.counting]
-        return Clusters.of(columns.stratum, content, test, weight, columns.cell)
-
-    @cached_property
-    def voted(self) -> tuple[Voted, ...]:
-        """The panel's decisions per decided stratum, with the labels that count."""
-        sizes = self.figures.sizes
-        decided = self.figures.decided
-        clusters = self.clusters
-        columns = self.columns
-        kept = columns.decided & self.weighing.drawn
-        code = (columns.stratum * len(CELLS) + columns.cell)[kept]
-        cells = np.bincount(code, minlength=len(STRATA) * len(CELLS)).reshape(-1, len(CELLS))
-        made = []
-        for h in sorted(decided_strata(sizes, decided)):
-            found = Cells(*cells[h].tolist())
-            spread = None
-            if clusters is not None and clusters.repeated:
-                found, spread = clusters.of_stratum(h)
-            passes, fails = decided_verdicts(h, sizes[h], decided)
-            if not found.n and passes + fails != sizes[h]:
-                spread = LabelSpread(sizes[h], 0, 0, passes + fails)
-            made.append(Voted(h, passes, fails, found, found, spread))
-        return tuple(made)
-
-    def rates(self, target: Target) -> Rates:
-        return stratified_rates(self.voted, target, self.clusters)
-
-    def share(self, name: str, lacking: str | None = None, target: Target = Target.RUN) -> Estimate:
-        """Return one of the rates to quote, or the reason that it is ``lacking``."""
-        if not any(one.labels for one in self.voted):
-            return Estimate(None, reason=lacking or NO_LABEL)
-        found: Estimate = getattr(self.rates(target), name)
-        return replace(found, reason=lacking) if lacking and found.estimate is None else found
-
-    @cached_property
-    def lines(self) -> Calibration:
-        return label_columns.both_lines(self.figures, self.columns, self.source, self.weighing)
-
-    @cached_property
-    def headline(self) -> Rows:
-        return self.rows.weighted(self.weights) if self.weighing.design.stands else self.rows
-
-
-def make_rows(
-    labelled: Sequence[LabelledRow],
-    figures: RunFigures,
-    source: str | None = None,
-    given: Sequence[float] | None = None,
-) -> LabelledRows:
-    """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
-    return weigh(label_columns.LabelColumns.of_rows(labelled), figures, source, given, labelled)
-
-
-def weigh(
-    columns: label_columns.LabelColumns,
-    figures: RunFigures,
-    source: str | None,
-    given: Sequence[float] | None = None,
-    labelled: Sequence[LabelledRow] = (),
-) -> LabelledRows:
-    """Weigh the labels of a run by its draw, or by the ``given`` weights; see ``LabelledRows``."""
-    weighing = columns.weigh(figures.sizes, figures.decided)
-    if given is not None:
-        weights = columns.scaled(np.array(given, np.float64), figures.sizes)
-        weighing = replace(weighing, weights=weights)
-    source = chosen_source(figures, source)
-    return LabelledRows(columns, figures, source, weighing, labelled, given)
 
 
 def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
@@ -207,33 +62,23 @@ def split(
 
 
 def alone(
-    labelled: Sequence[LabelledRow],
-    given: Mapping[bytes, bool | None],
-    source: str | None = None,
+    made: LabelledRows, given: Mapping[bytes, bool | None], source: str | None = None
 ) -> BlindFigures:
     """Compute a blind session's figures from the labelled verdicts alone."""
     # In file order, because the order of the draw depends on the strata of all verdicts.
-    held = sorted(labelled, key=lambda verdict: verdict.key)
-    columns = label_columns.LabelColumns.of_rows(held)
-    own, stated = columns.own_source
-    rows, kept = columns.rows(source or own, scores_stated=stated)
+    order = np.argsort(made.columns.key)
+    columns = made.columns.at(order)
+    rows, kept, source = columns.own_rows(source)
     line = measure(rows, None)
     fitted = fit(rows)
     return BlindFigures(
         metrics=line,
-        split=split([held[place] for place in kept.tolist()], rows, given),
+        split=split([made.labelled[place] for place in order[kept].tolist()], rows, given),
         gates=default_checks(line, fitted.null),
-        confidence_source=source or own,
-        warnings=tuple(label_columns.row_warnings(int(columns.decided.sum()) - len(kept), line)),
+        confidence_source=source,
+        warnings=tuple(row_warnings(int(columns.decided.sum()) - len(kept), line)),
         fit=fitted,
     )
-
-
-def described(made: LabelledRows) -> str | None:
-    """Return what the labels describe while some decided stratum has none that counts."""
-    if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
-        return None
-    return label_columns.coverage_text(made.weighing.empty, made.figures)
 
 
 def strata(made: LabelledRows) -> tuple[Stratum, ...]:
@@ -380,7 +225,7 @@ def simulate(
     of each stratum are labelled as count now. The seed is fixed.
     """
     rng = np.random.default_rng(0)
-    columns = label_columns.LabelColumns.of_rows(every)
+    columns = LabelColumns.of_rows(every)
     own = made.columns
     seen, right = (
         np.bincount((own.stratum * 2 + own.passed)[kept], minlength=2 * len(STRATA))

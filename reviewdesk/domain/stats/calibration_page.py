@@ -12,9 +12,9 @@ from reviewdesk.domain.jurors.facts import BiasProbe, JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.labels.team import ReviewerError
-from reviewdesk.domain.stats.correction import Z, lang_reiczigel, rogan_gladen
+from reviewdesk.domain.stats.correction import Cells, Z, lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, PanelIntervals
-from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.domain.verdict import SLACK
 
 OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
 NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
@@ -65,13 +65,11 @@ class BlindFigures(Struct, frozen=True):
 
 
 class TruthCounts(Struct, frozen=True):
-    """Counts of a run's verdicts, of those decided neither pass nor fail, and of the labelled."""
+    """Counts of a run's verdicts, of the labelled, and of the decided with a pass or fail label."""
 
     verdicts: int
     labelled: int
-    cells: Mapping[tuple[Decision, records.Truth], int] = {}
-    """Labelled verdicts by the panel's decision and the label, pass and fail only."""
-    undecided: int = 0
+    cells: Cells
 
 
 class CalibrationPage(Struct, frozen=True):
@@ -158,22 +156,16 @@ class DrillDown(Struct, frozen=True):
 def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     """Return the groups of verdicts that a reviewer may want to look into, even if empty."""
     found = page.calibration
-    cells = []
-    for title, panel, truth in (
-        ("wrong passes: the panel passed what should fail", "pass", "fail"),
-        ("wrong fails: the panel failed what should pass", "fail", "pass"),
-        ("right passes: the panel passed what should pass", "pass", "pass"),
-        ("right fails: the panel failed what should fail", "fail", "fail"),
-    ):
-        right = panel == truth
-        text = f"decision:{panel} label:{truth}" if right else f"wrong:{panel}"
-        count = page.counts.cells.get((Decision(panel), records.Truth(truth)), 0)
-        cells.append(DrillDown(title, text, count))
-    return (
-        *cells,
-        DrillDown("labelled can't tell", "label:unsure", found.unsure),
-        DrillDown("disputed: reviewers differ", "label:disputed", found.disputed),
+    cells = page.counts.cells
+    every = (
+        ("wrong passes: the panel passed what should fail", "wrong:pass", cells.fp),
+        ("wrong fails: the panel failed what should pass", "wrong:fail", cells.fn),
+        ("right passes: the panel passed what should pass", "decision:pass label:pass", cells.tp),
+        ("right fails: the panel failed what should fail", "decision:fail label:fail", cells.tn),
+        ("labelled can't tell", "label:unsure", found.unsure),
+        ("disputed: reviewers differ", "label:disputed", found.disputed),
     )
+    return tuple(DrillDown(title, text, round(count)) for title, text, count in every)
 
 
 class BinPosition(StrEnum):

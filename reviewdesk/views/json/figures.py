@@ -447,7 +447,7 @@ def improvement(labels: SplitLabels, offers: Mapping[str, int | None]) -> dict[s
             for key in ("tags", "notes")
         },
         "wrong": [
-            shape(one, "id decided_pass=decided should_pass tags notes") for one in labels.wrong
+            shape(one, "id decided_pass=passed should_pass tags notes") for one in labels.wrong
         ],
         "tries": [
             {"candidate": begun.file, "verdict": word}

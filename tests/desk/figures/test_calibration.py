@@ -132,7 +132,7 @@ def test_more_labels_take_no_more_statements(desk: Desk) -> None:
         rows = [label_row(f"v{i}", "ann", Truth.PASS) for i in range(upto)]
         import_labels(desk, run, rows)
         counted.append(len(statements(desk, run, jurors=True)))
-    assert counted[0] == counted[1]
+    assert counted[1] <= counted[0]
 
 
 def test_a_page_is_read_in_one_state_of_the_desk(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.labels.rows import full_rows, score_rows, suite_rows
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review import edits
-from reviewdesk.domain.labels.summary import make_rows
+from reviewdesk.domain.labels.label_columns import make_rows
 from reviewdesk.domain.records import Blocker, Design, Run, Truth
 from reviewdesk.domain.stats.correction import rogan_gladen
 from reviewdesk.domain.stats.figures import Part

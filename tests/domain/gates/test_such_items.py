@@ -8,7 +8,8 @@ import pytest
 
 from reviewdesk.domain.gates.join import LabelRow, PairedDecision, change
 from reviewdesk.domain.gates.such_items import as_run, of_counts, pass_rate, such_items
-from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
+from reviewdesk.domain.labels.label_columns import LabelledRows
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Z

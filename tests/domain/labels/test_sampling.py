@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels import draw as drawing
-from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.label_columns import LabelColumns, make_rows
 from reviewdesk.domain.labels.sampling import (
     AUDIT_SHARE,
     FIRST_REST,
@@ -23,7 +23,7 @@ from reviewdesk.domain.labels.sampling import (
     stratum,
     upper_bound,
 )
-from reviewdesk.domain.labels.summary import make_rows, strata
+from reviewdesk.domain.labels.summary import strata
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 from tests.helpers import placed

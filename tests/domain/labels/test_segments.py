@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from reviewdesk.domain.labels.label_columns import LabelledRows, make_rows
 from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.labels.segments import (
     FEW,
@@ -16,7 +17,7 @@ from reviewdesk.domain.labels.segments import (
     segment_table,
     worst_low,
 )
-from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Part, Target
 from reviewdesk.domain.stats.rates import drawn_rate

@@ -28,13 +28,13 @@ from reviewdesk.domain.labels.improve import (
     TryBegun,
     TryEnded,
     TryVerdict,
-    figures,
     group_of,
     halved,
     level,
     replay,
     sign_tail,
     smallest_gain,
+    try_figures,
     try_verdict,
 )
 from reviewdesk.domain.records import ChainEvent
@@ -85,7 +85,7 @@ def test_what_two_desks_did_adds_up_in_any_order() -> None:
 
 
 def test_an_adoption_spends_the_holdout_and_ends_its_tries() -> None:
-    gain = figures([TriedCell(0, 10, 10, 6, 0, 4)], 0)
+    gain = try_figures([TriedCell(0, 10, 10, 6, 0, 4)], 0)
     adopted = PanelAdopted(
         "r", "now", "one", "old", "new", "p.yaml", "s", 1, TryVerdict.BETTER, gain
     )  # fmt: skip
@@ -131,7 +131,7 @@ def test_items_weigh_what_they_stand_for() -> None:
     flagged = TriedCell(0, 40, 20, 4, 0, 10)
     rest = TriedCell(3, 400, 20, 0, 2, 18)
     # Two losses among the rest stand for 40 verdicts, four gains for 8.
-    told = figures([flagged, rest], 0)
+    told = try_figures([flagged, rest], 0)
     assert told.gain == pytest.approx((8 - 40) / 440)
     # Weights 2 and 20 become 4 and 40: only both losses weigh more than the gains, so all outcomes
     # are as good but for some of those with two losses. Of 2**6: 48 without them, and with them

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
-from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
+from reviewdesk.domain.labels.label_columns import LabelColumns, make_rows, weigh
 from reviewdesk.domain.labels.sampling import SOURCES, UNSEEN, LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import TRUTHS as MARKS
-from reviewdesk.domain.labels.summary import alone, make_rows
+from reviewdesk.domain.labels.summary import alone
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
+from reviewdesk.domain.stats.calibration import measure
 from reviewdesk.domain.verdict import Decision
 from tests.helpers import placed
 
@@ -105,7 +106,7 @@ def arrays(labels: Iterable[LabelledRow]) -> dict[str, array[Any]]:
 
 
 def lines(figures: RunFigures, labels: Iterable[LabelledRow]) -> Calibration:
-    return both_lines(figures, columns(labels))
+    return weigh(columns(labels), figures).lines
 
 
 @given(runs(), st.lists(st.tuples(TRUTHS, SEEN), max_size=24), st.sampled_from([None, *SOURCES]))
@@ -114,8 +115,9 @@ def test_any_labels(run: Any, given: list[tuple[Truth, bool]], source: str | Non
     pairs = zip(verdicts[::-1], given, strict=False)
     held = [replace(one, truth=truth, seen=seen) for one, (truth, seen) in pairs]
     found = columns(held)
-    same(both_lines(figures, found, source), make_rows(held, figures, source).lines)
-    close(labelled_alone(found), alone(held, {}).metrics)
+    made = make_rows(held, figures, source)
+    same(weigh(found, figures, source).lines, made.lines)
+    close(measure(found.own_rows()[0]), alone(made, {}).metrics)
 
 
 @given(runs(), st.lists(st.lists(CHANGE, min_size=1, max_size=5), max_size=25))

@@ -11,16 +11,9 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.team.claims import labelled
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
-from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY, LabelColumns
+from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY, NO_LABEL, LabelColumns, make_rows
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
-from reviewdesk.domain.labels.summary import (
-    NO_LABEL,
-    alone,
-    audited,
-    make_rows,
-    panel_intervals,
-    split,
-)
+from reviewdesk.domain.labels.summary import alone, audited, panel_intervals, split
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import NO_SIGNAL, of_trusted
 from reviewdesk.domain.stats.correction import lang_reiczigel
@@ -240,24 +233,24 @@ def test_labels_alone_choose_their_confidence_by_themselves() -> None:
     row = _labelled(PASS, "pass", 0.9, stated_score=0.8)
     run = _figures(confidence_source="vote_share", scores_stated=True)
     assert make_rows([row], run).lines.labelled.brier == pytest.approx(1 / 9)
-    found = alone([row], {})
+    found = alone(make_rows([row], run), {})
     assert found.confidence_source == "support"
     # The score that the report states: (1 - .8)².
     assert found.metrics.brier == pytest.approx(0.04)
     assert found.metrics.observed_positive_rate is None
     assert [gate.target for gate in found.gates] == ["ece", "brier"]
     bare = _labelled(FAIL, "fail", None, rank=0, key=2)
-    both = alone([row, bare], {})
+    both = alone(make_rows([row, bare], run), {})
     # Two of three votes for a pass: .67 for the one, .33 for the other, both right.
     assert both.confidence_source == "vote_share"
     assert both.metrics.brier == pytest.approx((1 / 9 + 4 / 9) / 2)
-    assert alone([row, bare], {}, "score").metrics.n == 1
+    assert alone(make_rows([row, bare], run), {}, "score").metrics.n == 1
 
 
 def test_labels_alone_say_what_is_a_convention() -> None:
-    found = alone([_labelled(PASS, "fail")], {})
+    found = alone(make_rows([_labelled(PASS, "fail")], _figures()), {})
     assert found.warnings == ("no label says pass: sensitivity is 0 by convention",)
-    assert alone([], {}).metrics.n == 0
+    assert alone(make_rows([], _figures()), {}).metrics.n == 0
 
 
 def test_the_audit_is_what_was_drawn_of_the_rest() -> None:
@@ -376,8 +369,7 @@ def test_only_decided_labels_inside_a_prefix_count() -> None:
     made = make_rows(labels, _figures(49, 0, sizes=sizes))
     found = [(one.size, one.labels, one.counted.right, one.counted.deserved) for one in made.voted]
     assert found == [(9, 2, 1, 1), (40, 0, 0, 0)]
-    lacking = "describes escalated verdicts only"
-    assert made.share("accuracy", lacking) == replace(made.share("accuracy"), reason=lacking)
+    assert made.share("accuracy").reason == ESCALATED_ONLY
 
 
 def test_the_estimate_by_hand_and_the_bounds_of_an_unlabelled_stratum() -> None:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 
 from reviewdesk.domain.labels.draw import draw
-from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.label_columns import LabelColumns, make_rows
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures, stratum
-from reviewdesk.domain.labels.summary import SIMULATED, make_rows, simulate
+from reviewdesk.domain.labels.summary import SIMULATED, simulate
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.figures import ConfidenceSums, Part, SimulatedFigure

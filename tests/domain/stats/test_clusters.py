@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.labels.label_columns import LabelledRows, make_rows
 from reviewdesk.domain.labels.sampling import RunFigures
-from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Clusters
 from reviewdesk.domain.stats.correction import RIGHT, WRONG

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.labels.label_columns import make_rows
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
-from reviewdesk.domain.labels.summary import make_rows, panel_intervals
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import write
-from reviewdesk.desk.improve.split import record, split_labels
+from reviewdesk.desk.labels.split import record, split_labels
 from reviewdesk.desk.live.journal import DeskJournal, agreed_facts, fingerprint
 from reviewdesk.desk.live.judge import PendingCase, committed_panel
 from reviewdesk.domain.labels.improve import (
@@ -34,8 +34,8 @@ from reviewdesk.domain.labels.improve import (
     TryVerdict,
     WrittenCandidate,
     cells,
-    figures,
     smallest_gain,
+    try_figures,
     try_verdict,
 )
 from reviewdesk.domain.panel.asking import ConsentPlan, Listener, Turnouts
@@ -53,32 +53,26 @@ from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter, RunLimits, World
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.panel_file import panel_from, plain_text, read_panel, read_plain
-from reviewdesk.store import improve as store
+from reviewdesk.store import figures
 from reviewdesk.store.connect import writing
 
-CHANGES = (
-    "strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, "
-    "model=JUROR:VENDOR/MODEL"
-)
+CHANGES = """strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, \
+model=JUROR:VENDOR/MODEL"""
 STRATEGIES = ("quorum", "majority", "unanimous", "mean", "median", "trimmed_mean")
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 QUORUMS = ("1/2", "2/3", "3/4", "1")
-_MOST_OFFERED = 8
 _SHORT = 300
 _SUFFIXES = (".yaml", ".yml", ".toml")
+NOTHING_SAVED = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
 _MARK = "# The wrong items of the tuning half follow. All from here on is left out of the file."
 _OF_MODEL = ("base_url", "api_key_env", "api_key", "price", "extra", "deployment", "api_version")
-
-
-# What a panel decides by stored ballots
+_Given = tuple[Case, Sequence[CanonicalBallot]]
 
 
 def asked_case(body: CanonicalVerdict, panel: PanelSpec, rubric: str | None) -> Case:
     """Return a verdict's case as it is asked; a rubric of the panel replaces the shared one."""
     case = case_of(body)
-    if panel.rubric is not None and rubric is not None:
-        return replace(case, rubric=panel.rubric)
-    return case.under(panel.rubric)
+    return (replace(case, rubric=None) if rubric and panel.rubric else case).under(panel.rubric)
 
 
 def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBallot] | None:
@@ -95,32 +89,33 @@ def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBa
     return made
 
 
-def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
-    """Return True unless the run's ballots suffice: rubrics and seats are those of the parent."""
+def _right(panel: PanelSpec, cases: Sequence[LabelledCase], given: Sequence[_Given]) -> list[bool]:
+    """Return for each case if the panel decides on it, by the ballots given, as people do."""
+    found = zip(passes(panel, given), cases, strict=True)
+    return [passed is one.should_pass for passed, one in found]
+
+
+def asks(
+    parent: PanelSpec, candidate: PanelSpec, rubric: str | None, cases: Sequence[LabelledCase] = ()
+) -> bool:
+    """Return True unless the ballots of ``cases`` suffice, with the parent's rubrics and seats."""
     seats, asked = (
         [replaced(one, weight=None, order=None) for one in panel.jurors]
         for panel in (parent, candidate)
     )
     rubrics = {rubric or parent.rubric, parent.rubric or rubric, candidate.rubric or rubric}
-    old = parent.rule
-    new = candidate.rule
-    is_same = (old.swap, old.labels) == (new.swap, new.labels)
-    return not is_same or len(rubrics) > 1 or any(one not in seats for one in asked)
-
-
-# Files
+    rules = {(one.rule.swap, tuple(one.rule.labels)) for one in (parent, candidate)}
+    differ = max(len(rules), len(rubrics)) > 1 or any(one not in seats for one in asked)
+    return differ or any(stored_ballots(parent, one.body) is None for one in cases)
 
 
 def parent_of(candidate: Path) -> Path:
-    stem = candidate.stem.partition("+")[0]
     for suffix in _SUFFIXES:
-        found = candidate.with_name(stem + suffix)
+        found = candidate.with_name(candidate.stem.partition("+")[0] + suffix)
         if "+" in candidate.stem and found.is_file():
             return found
-    raise UsageError(
-        f"{candidate}: there is no parent beside it",
-        "Call a candidate PANEL+CHANGE.yaml, where PANEL.yaml is its parent.",
-    )
+    hint = "Call a candidate PANEL+CHANGE.yaml, where PANEL.yaml is its parent."
+    raise UsageError(f"{candidate}: there is no parent beside it", hint)
 
 
 def beside(parent: Path) -> list[Path]:
@@ -135,10 +130,10 @@ def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") ->
     text = text.partition(_MARK)[0].strip() + "\n"
     slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "change"
     path = parent.with_name(f"{parent.stem}+{slug}.yaml")
-    number = 2
+    number = 1
     while path.exists() and path.read_bytes() != text.encode():
+        number += 1
         path = parent.with_name(f"{parent.stem}+{slug}-{number}.yaml")
-        number = number + 1
     spec = panel_from(Source.from_bytes(str(path), text.encode()), parent.parent)
     before = read_panel(parent)
     new, old = (replaced(one, rubric=one.rubric or labels.rubric) for one in (spec, before))
@@ -152,24 +147,22 @@ def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") ->
     return WrittenCandidate(path, parent, diff, asks(before, spec, labels.rubric))
 
 
-def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
+def draft(labels: SplitLabels, parent: Path) -> str:
     """Return a panel to edit, with the wrong items of the tuning half as comments at its end."""
     plain = read_plain(parent)
-    if not plain.get("rubric") and labels.rubric:
-        plain = {**plain, "rubric": labels.rubric}
     lines = ["# Edit the rubric, a prompt, a model or the rule, then save."]
-    if not plain.get("rubric"):
+    if rubric := plain.get("rubric") or labels.rubric:
+        plain["rubric"] = rubric
+    else:
         lines.append("# The cases have rubrics of their own; edit the jurors' prompts.")
     lines += [plain_text(plain).rstrip(), "", _MARK]
-    shown = labels.wrong[:20]
-    stored = store.bodies(desk.conn, shown)
-    for one in shown:
-        said, due = ("pass", "fail") if one.decided else ("fail", "pass")
+    for one in labels.wrong[:20]:
+        said, due = ("pass", "fail") if one.passed else ("fail", "pass")
         more = "".join(f" · {text}" for text in (*one.tags, *one.notes))
         told = show_line(f"{one.id}: the panel says {said}, people say {due}{more}", 400)
         lines += ["#", f"# {told}"]
         for name in ("input", "output"):
-            text = show(str(stored[one.key].get(name) or ""), 2 * _SHORT)
+            text = show(str(one.body.get(name) or ""), 2 * _SHORT)
             lines += [f"#   {name}:", *(f"#     {line}".rstrip() for line in text.splitlines())]
     return "\n".join(lines) + "\n"
 
@@ -177,23 +170,22 @@ def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
 # Changes that the program makes
 
 
-def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenCandidate:
-    return written(labels, parent, _changed(desk, labels, parent, change), change)
+def made(labels: SplitLabels, parent: Path, change: str) -> WrittenCandidate:
+    return written(labels, parent, _changed(labels, parent, change), change)
 
 
-def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> str:
+def _changed(labels: SplitLabels, parent: Path, change: str) -> str:
     plain = read_plain(parent)
     jurors = {str(one.get("name") or one["model"]): dict(one) for one in plain["jurors"]}
     key, _, value = (part.strip() for part in change.partition("="))
     name, _, model = value.partition(":") if key == "model" else (value, "", "")
     if change in {"examples", "weights"} and not labels.tuning:
-        raise UsageError(
-            f"{change} comes from the tuning half, which is empty", "Run improve split."
-        )
+        problem = f"{change} comes from the tuning half, which is empty"
+        raise UsageError(problem, "Run improve split.")
     if change == "examples":
-        plain["rubric"] = _with_examples(desk, labels, plain.get("rubric"))
+        plain["rubric"] = _with_examples(labels, plain.get("rubric"))
     elif change == "weights":
-        for name, weight in _weights(desk, labels, list(jurors)).items():
+        for name, weight in _weights(labels, list(jurors)).items():
             jurors[name]["weight"] = weight
     elif key in {"strategy", "threshold", "quorum"} and value:
         plain[key] = float(value) if re.fullmatch(r"[0-9]*\.?[0-9]+", value) else value
@@ -215,42 +207,34 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> str:
     return plain_text({**plain, "jurors": list(jurors.values())})
 
 
-def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str, float]:
+def _weights(labels: SplitLabels, names: Sequence[str]) -> dict[str, float]:
     from reviewdesk.domain.jurors.facts import suggested_weights
     from reviewdesk.domain.stats.kappa import cohen_kappa
 
-    stored = store.bodies(desk.conn, labels.tuning)
-    casts = [{vote["id"]: vote for vote in stored[one.key]["jurors"]} for one in labels.tuning]
+    casts = [{vote["id"]: vote for vote in one.body["jurors"]} for one in labels.tuning]
     truths = [one.should_pass for one in labels.tuning]
-    kappas = []
-    for name in names:
-        votes = [cast[name].get("pass") if name in cast else None for cast in casts]
-        kappas.append((cohen_kappa(truths, votes), float(sum(v is not None for v in votes))))
+    every = [[cast[name].get("pass") if name in cast else None for cast in casts] for name in names]
+    kappas = [(cohen_kappa(truths, one), float(len(one) - one.count(None))) for one in every]
     weights, _ = suggested_weights(kappas)
     found = {name: round(weight or 0.0, 3) for name, weight in zip(names, weights, strict=True)}
     if low := [name for name, weight in found.items() if not weight]:
-        raise UsageError(
-            f"no weight for {', '.join(low)}: no better than chance in the tuning half",
-            f"Try it without: without={low[0]}.",
-        )
+        problem = f"no weight for {', '.join(low)}: no better than chance in the tuning half"
+        raise UsageError(problem, f"Try it without: without={low[0]}.")
     return found
 
 
-def _with_examples(desk: Desk, labels: SplitLabels, rubric: object) -> str:
+def _with_examples(labels: SplitLabels, rubric: object) -> str:
     """Add short examples of the tuning half to a rubric: wrong ones first, as many of each kind."""
     from reviewdesk.domain.jury.injection import passages
 
     rubric = rubric or labels.rubric
     if not rubric:
-        raise UsageError(
-            "the cases have rubrics of their own, so a panel has no place for examples",
-            "Edit the jurors' prompts instead: improve edit.",
-        )
-    stored = store.bodies(desk.conn, labels.tuning)
+        problem = "the cases have rubrics of their own, so a panel has no place for examples"
+        raise UsageError(problem, "Edit the jurors' prompts instead: improve edit.")
     chosen: dict[bool, list[str]] = {True: [], False: []}
     groups = set[str]()
-    for one in sorted(labels.tuning, key=lambda one: (one.decided is one.should_pass, one.group)):
-        asked, told = (str(stored[one.key].get(name) or "") for name in ("input", "output"))
+    for one in sorted(labels.tuning, key=lambda one: (one.passed is one.should_pass, one.group)):
+        asked, told = (str(one.body.get(name) or "") for name in ("input", "output"))
         # Texts that address their juror are left out, as it would obey them in this place.
         is_plain = not any(passages(text) or len(text) > _SHORT for text in (asked, told))
         mine = chosen[one.should_pass]
@@ -260,15 +244,13 @@ def _with_examples(desk: Desk, labels: SplitLabels, rubric: object) -> str:
             groups.add(one.group)
     each = min(map(len, chosen.values()))
     if not each:
-        raise UsageError(
-            f"the tuning half has no short example of each label (at most {_SHORT} characters)",
-            "Label more items, or edit the rubric: improve edit.",
-        )
+        problem = f"the tuning half has no short example of each label ({_SHORT} characters)"
+        raise UsageError(problem, "Label more items, or edit the rubric: improve edit.")
     lines = [str(rubric).rstrip(), "Examples that people judged:"]
     return "\n\n".join(lines + chosen[True][:each] + chosen[False][:each]) + "\n"
 
 
-def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | None]:
+def offers(labels: SplitLabels, parent: Path) -> dict[str, int | None]:
     """Return changes of a panel, with how many tuning items each is right on, the best first.
 
     The empty change is the panel itself; those that need calls have ``None`` and come last. Others
@@ -278,20 +260,15 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
     if not labels.tuning:
         return {}
     asked: dict[str, int | None] = {"examples": None} if labels.rubric or spec.rubric else {}
-    stored = store.bodies(desk.conn, labels.judged)
-    if asks(spec, spec, labels.rubric) or None in [
-        stored_ballots(spec, body) for body in stored.values()
-    ]:
+    if asks(spec, spec, labels.rubric, labels.judged):
         return asked
 
     def right(panel: PanelSpec) -> int:
-        bodies = [stored[one.key] for one in labels.judged]
         given = [
-            (asked_case(body, panel, labels.rubric), stored_ballots(panel, body) or ())
-            for body in bodies
+            (asked_case(one.body, panel, labels.rubric), stored_ballots(panel, one.body) or ())
+            for one in labels.judged
         ]
-        found = zip(labels.judged, passes(panel, given), strict=True)
-        return sum(passed is one.should_pass for one, passed in found)
+        return sum(_right(panel, labels.judged, given))
 
     own = right(spec)
     changes = [*(f"strategy={word}" for word in STRATEGIES), "weights"]
@@ -302,11 +279,11 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
     better: dict[str, int | None] = {}
     for change in changes:
         with suppress(UsageError):
-            text = _changed(desk, labels, parent, change).encode()
+            text = _changed(labels, parent, change).encode()
             count = right(panel_from(Source.from_bytes(parent.name, text), parent.parent))
             if count + change.startswith("without=") > own:
                 better[change] = count
-    best = sorted(better.items(), key=lambda pair: -(pair[1] or 0))[:_MOST_OFFERED]
+    best = sorted(better.items(), key=lambda pair: -(pair[1] or 0))[:8]
     return {"": own, **dict(best), **asked}
 
 
@@ -314,14 +291,14 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
 
 
 class PreparedTry(Struct, frozen=True):
-    """A try that waits for consent, after ``k`` others on this holdout.
+    """A try of two panels, parent and candidate, after ``k`` others on this holdout.
 
-    ``word`` is its result if it ended. Without a ``plan``, stored ballots suffice.
+    ``word`` is its result if it ended. Without a ``plan``, for which it waits for consent, stored
+    ballots suffice.
     """
 
     labels: SplitLabels
-    parent: PanelSpec
-    candidate: PanelSpec
+    panels: tuple[PanelSpec, PanelSpec]
     begun: TryBegun
     rows: tuple[LabelledCase, ...]
     k: int
@@ -333,35 +310,35 @@ class PreparedTry(Struct, frozen=True):
     def gain(self) -> float | None:
         return smallest_gain(self.labels.sizes, [one.stratum for one in self.rows], self.k)
 
-    def cases(self, desk: Desk) -> Iterator[PendingCase]:
+    def journal(self, desk: Desk) -> DeskJournal:
+        return DeskJournal(desk, self.begun.name, len(self.rows))
+
+    def cases(self) -> Iterator[PendingCase]:
         """Yield what is asked: each item by both panels, which take turns in going first."""
-        stored = store.bodies(desk.conn, self.rows)
         for place, row in enumerate(self.rows):
-            sides = [("parent", self.parent), ("candidate", self.candidate)]
+            sides = [*zip(("parent", "candidate"), self.panels, strict=True)]
             for side, panel in reversed(sides) if place % 2 else sides:
-                case = asked_case(stored[row.key], panel, self.labels.rubric)
+                case = asked_case(row.body, panel, self.labels.rubric)
                 # A juror on both panels answers for each: its calls have keys of their own.
                 yield PendingCase(place, replace(case, id=f"{case.id} / {side}"), panel)
 
     def judged(
-        self, desk: Desk, journal: DeskJournal, environment: Mapping[str, str]
+        self, journal: DeskJournal, environment: Mapping[str, str]
     ) -> tuple[list[TriedCell], Turnouts]:
         """Count the items on which each panel is right by stored replies; a missing one is lost."""
         turnouts = Turnouts()
-        right: dict[bool, list[bool]] = {False: [], True: []}
-        stored = store.bodies(desk.conn, self.rows)
-        for one in self.cases(desk):
-            row = self.rows[one.place]
-            panel = one.panel
+        parent, _ = self.panels
+        given: tuple[list[_Given], list[_Given]] = ([], [])
+        for one in self.cases():
             if self.begun.asks:
-                ballots = replied(one.case, panel, journal, environment)
-                turnouts.add(ballots, panel.rule.threshold)
+                ballots = replied(one.case, one.panel, journal, environment)
+                turnouts.add(ballots, one.panel.rule.threshold)
             else:
-                ballots = stored_ballots(panel, stored[row.key]) or []
-            (made,) = passes(panel, [(one.case, ballots)])
-            right[panel is self.candidate].append(made is row.should_pass)
+                ballots = stored_ballots(one.panel, self.rows[one.place].body) or []
+            given[one.panel is not parent].append((one.case, ballots))
+        right = (_right(panel, self.rows, given[n]) for n, panel in enumerate(self.panels))
         strata = [row.stratum for row in self.rows]
-        return cells(self.labels.sizes, zip(strata, *right.values(), strict=True)), turnouts
+        return cells(self.labels.sizes, zip(strata, *right, strict=True)), turnouts
 
 
 def _opened(desk: Desk, run: Run, candidate: Path, *, adopts: bool = False) -> PreparedTry:
@@ -382,13 +359,17 @@ def _opened(desk: Desk, run: Run, candidate: Path, *, adopts: bool = False) -> P
         raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
     exact = fingerprint(said)
     rows = labels.asked
-    items = tuple(one.item for one in rows)
-    for k, (begun, word) in reversed([*enumerate(split.tries.values())]):
-        if begun.exact == exact and (word is None or adopts or begun.items == items):
-            counted = {one.item: one for one in reversed(labels.holdout) if one.counts}
-            rows = tuple(counted[item] for item in begun.items if item in counted)
-            return PreparedTry(labels, old, new, begun, rows, k, word)
-    stored = store.bodies(desk.conn, rows).values()
+    items = tuple(one.item.hex() for one in rows)
+    same = [
+        (k, begun, word)
+        for k, (begun, word) in enumerate(split.tries.values())
+        if begun.exact == exact and (word is None or adopts or begun.items == items)
+    ]
+    if same:
+        k, begun, word = same[-1]
+        counted = {one.item.hex(): one for one in reversed(labels.holdout) if one.counts}
+        rows = tuple(counted[item] for item in begun.items if item in counted)
+        return PreparedTry(labels, (old, new), begun, rows, k, word)
     begun = TryBegun(
         rubric=split.rubric,
         name=secrets.token_hex(8),
@@ -396,34 +377,25 @@ def _opened(desk: Desk, run: Run, candidate: Path, *, adopts: bool = False) -> P
         candidate=new.hash(new.rubric or labels.rubric),
         file=candidate.name,
         items=items,
-        asks=asks(old, new, labels.rubric) or None in [stored_ballots(old, one) for one in stored],
+        asks=asks(old, new, labels.rubric, rows),
         exact=exact,
     )
-    return PreparedTry(labels, old, new, begun, rows, len(split.tries))
+    return PreparedTry(labels, (old, new), begun, rows, len(split.tries))
 
 
-def prepare(
-    desk: Desk,
-    run: Run,
-    candidate: Path,
-    *,
-    environment: Mapping[str, str] = PROCESS,
-    **limits: Any,
-) -> PreparedTry:
+def prepare(desk: Desk, run: Run, candidate: Path, **limits: Any) -> PreparedTry:
     """Prepare a try of a candidate's file, or continue one; ``limits`` are those of RunLimits."""
     ready = replace(_opened(desk, run, candidate), limits=RunLimits(**limits))
     if not ready.rows:
-        raise UsageError(
-            f"{run.name}: no label of the holdout counts for the draw",
-            "Label items in the order of the queue, then: improve split.",
-        )
+        problem = f"{run.name}: no label of the holdout counts for the draw"
+        raise UsageError(problem, "Label items in the order of the queue, then: improve split.")
     if ready.word:
         problem = f"{candidate}: was tried on these items before: {ready.word}"
         raise UsageError(problem, "Adopt it if it is better; else label more, or try another.")
     if not ready.begun.asks:
         return ready
-    calls = Survey(environment, DeskJournal(desk, ready.begun.name, len(ready.rows)))
-    for one in ready.cases(desk):
+    calls = Survey(PROCESS, ready.journal(desk))
+    for one in ready.cases():
         calls.add(one.begin())
     plan = calls.plan()
     if plan.missing_keys:
@@ -446,10 +418,10 @@ async def carry_out(
     limits = ready.limits
     run = ready.labels.run
     world = world or World.real()
-    journal = DeskJournal(desk, begun.name, len(ready.rows))
+    journal = ready.journal(desk)
     with journal.at_work("this try"), ExitStack() as without_word:
         with writing(desk.conn):
-            jurors = [seat_body(one) for one in ready.candidate.jurors]
+            jurors = [seat_body(one) for one in ready.panels[1].jurors]
             record(desk, run, begun, jurors=jurors, **agreed_facts(limits, ready.plan))
         # Another process may then continue it while this one lives on.
         without_word.callback(journal.append, "rerun_ended", {})
@@ -458,18 +430,18 @@ async def carry_out(
             meter = Meter(journal, limits.max_cost, journal.spent)
             plan = replace(ready.plan, cases=2 * len(ready.rows))
             asking = Asking[PendingCase](meter, limits, world, listener, plan)
-            cases = ((one, one.begin()) for one in ready.cases(desk))
+            cases = ((one, one.begin()) for one in ready.cases())
             await asking.run(cases, lambda _one, _found: None)
             if meter.closed:
                 hint = "The answers are kept; try the same again with a higher ceiling."
                 raise meter.stopped("", hint)
             journal.flush()
-        found, turnouts = ready.judged(desk, journal, world.environment)
+        found, turnouts = ready.judged(journal, world.environment)
         if limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):
             return None, turnouts
         with writing(desk.conn):
             # How many tries came before it is read under the lock.
-            tries = store.split(desk.conn, begun.rubric).tries
+            tries = figures.split(desk.conn, begun.rubric).tries
             if begun.name not in tries:
                 raise UsageError("the holdout was spent meanwhile", "Label more: improve split.")
             verdict = tries[begun.name][1]
@@ -481,12 +453,7 @@ async def carry_out(
 
 
 def adopt(
-    desk: Desk,
-    run: Run,
-    candidate: Path,
-    *,
-    anyway: bool = False,
-    environment: Mapping[str, str] = PROCESS,
+    desk: Desk, run: Run, candidate: Path, *, anyway: bool = False
 ) -> tuple[Path, Path, PanelAdopted]:
     """Replace the parent with a candidate, and spend the holdout.
 
@@ -498,26 +465,24 @@ def adopt(
     new = read_panel(candidate)
     text = candidate.read_bytes().decode()
     labels = split_labels(desk, run)
-    last = labels.split.adopted[-1:]
 
     def kept(old: str) -> Path:
         return place.with_name(f"{place.stem}~{old[:8]}{place.suffix}")
 
-    if last and last[0].candidate == new.hash(new.rubric or labels.rubric):
-        # The program stopped between the event and the file.
-        write(None, panel, [text], force=True)
-        return panel, kept(last[0].parent), last[0]
+    for last in labels.split.adopted[-1:]:
+        if last.candidate == new.hash(new.rubric or labels.rubric):
+            # The program stopped between the event and the file.
+            write(None, panel, [text], force=True)
+            return panel, kept(last.parent), last
     ready = _opened(desk, run, candidate, adopts=True)
     if ready.word is None:
         raise UsageError(f"{candidate}: was not tried on this holdout", "Run improve try first.")
     if ready.word is not TryVerdict.BETTER and not anyway:
-        raise UsageError(
-            f"{candidate}: its try says {ready.word}, so it is not adopted",
-            "Adopt it all the same with --anyway; that spends the holdout.",
-        )
+        problem = f"{candidate}: its try says {ready.word}, so it is not adopted"
+        hint = "Adopt it all the same with --anyway; that spends the holdout."
+        raise UsageError(problem, hint)
     begun = ready.begun
-    journal = DeskJournal(desk, begun.name, len(ready.rows))
-    found, turnouts = ready.judged(desk, journal, environment)
+    found, turnouts = ready.judged(ready.journal(desk), PROCESS)
     if turnouts.ballots and turnouts.failed == turnouts.ballots:
         raise UsageError("the replies of its try are on another desk", "Adopt it there.")
     adopted = PanelAdopted(
@@ -530,7 +495,7 @@ def adopt(
         seed=labels.split.seed,
         tries=len(labels.split.tries),
         verdict=ready.word,
-        figures=figures(found, ready.k),
+        figures=try_figures(found, ready.k),
     )
     write(None, kept(begun.parent), [place.read_bytes().decode()], force=True)
     with writing(desk.conn):

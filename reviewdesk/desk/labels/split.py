@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team.claims import labelled
@@ -19,10 +20,9 @@ from reviewdesk.domain.labels.improve import (
     rubric_name,
 )
 from reviewdesk.domain.records import TELLING, Run, Truth
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events, figures, verdicts
-from reviewdesk.store import improve as store
 from reviewdesk.store.connect import reading, writing
 
 
@@ -33,17 +33,16 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.label_columns import LabelColumns
 
-    sides = {Decision.PASS: True, Decision.FAIL: False}
     halves: defaultdict[Half | None, list[LabelledCase]] = defaultdict(list)
     left_out = 0
     with reading(desk.conn):
-        rubrics = store.rubrics(desk.conn, run.key)
-        split = store.split(desk.conn, rubric_name(rubrics))
+        rubrics = figures.rubrics(desk.conn, run.key)
+        split = figures.split(desk.conn, rubric_name(rubrics))
         rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         weighing = LabelColumns.of_rows(rows).weigh(totals.sizes, totals.decided)
         blind = figures.blind_by_item(desk.conn)
-        stored = store.bodies(desk.conn, rows)
+        texts = figures.bodies(desk.conn, rows)
         for row, weight in zip(rows, weighing.weights.tolist(), strict=True):
             if row.truth not in {Truth.PASS, Truth.FAIL} or not row.seen:
                 continue
@@ -51,18 +50,14 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
                 left_out += 1
                 continue
             told = verdicts.of_item(desk.conn, row.item)
-            group = group_of(stored[row.key].get("input"), row.test, row.id)
+            text = texts[row.key]
+            group = group_of(stored_body(text).get("input"), row.test, row.id)
             halves[split.half(group)].append(
                 LabelledCase(
-                    key=row.key,
-                    id=row.id,
-                    item=row.item.hex(),
+                    **asdict(row),
+                    text=text,
                     group=group,
-                    stratum=row.stratum,
-                    rank=row.rank,
                     counts=weight > 0,
-                    should_pass=row.truth is Truth.PASS,
-                    decided=sides.get(row.decision) if row.decision else None,
                     tags=tuple(dict.fromkeys(tag for one in told for tag in one["tags"])),
                     notes=tuple(one["note"] for one in told if one["note"]),
                 )
@@ -81,7 +76,7 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
 
 def known_halves(desk: Desk, run: Run) -> SplitLabels | None:
     """Return a run's labels by half; ``None`` without a split, which takes no time to find."""
-    if not any(store.steps(desk.conn)):
+    if not any(figures.steps(desk.conn)):
         return None
     found = split_labels(desk, run)
     return found if found.split.seed else None
@@ -94,14 +89,12 @@ def make_split(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLabel
     open_labels = open_labels or known.open_labels
     usable = (*found.tuning, *found.holdout, *found.later)
     if len({one.group for one in usable}) < TELLING:
+        which = "labels" if open_labels else "blind labels"
+        problem = f"{run.name}: {len(usable)} {which} of different inputs are too few to split"
         hint = "" if open_labels else " --open adds labels not given blind."
-        raise UsageError(
-            f"{run.name}: {len(usable)} {'labels' if open_labels else 'blind labels'} of different "
-            "inputs are too few to split",
-            f"Give at least {TELLING}: reviewdesk open --blind.{hint}",
-        )
+        raise UsageError(problem, f"Give at least {TELLING}: reviewdesk open --blind.{hint}")
     # What a panel was tuned on under another rubric may be in its prompt, and tests no change.
-    every = list(store.steps(desk.conn))
+    every = list(figures.steps(desk.conn))
     splits = [replay(rubric, every) for rubric in {step.rubric for step in every}]
     tuned = set[str]().union(*(one.tuning for one in splits))
     spent = {one.group for one in found.later} & tuned

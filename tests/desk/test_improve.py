@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from reviewdesk.desk import improve as candidates
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.improve import candidates
-from reviewdesk.desk.improve.split import make_split, split_labels
+from reviewdesk.desk.labels.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import Half, SplitLabels, TryVerdict
 from reviewdesk.domain.panel.asking import Listener, Turnouts
 from reviewdesk.domain.records import Run, Truth
@@ -52,7 +52,9 @@ def label_all(desk: Desk, run: Run) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Any:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
     with closing(open_desk(tmp_path / "desk.db")) as found:
         label_all(found, load(found, report_of(0, ITEMS)))
         yield found
@@ -77,16 +79,16 @@ def world() -> World:
     return World(KEYS, FakeClock(), HttpTransport)
 
 
-def written(desk: Desk, labels: SplitLabels, panel: Path, rubric: str) -> Path:
+def written(labels: SplitLabels, panel: Path, rubric: str) -> Path:
     """A candidate with another rubric, edited in a draft as a person does."""
-    text = candidates.draft(desk, labels, panel).replace("rubric: is right", f"rubric: {rubric}")
+    text = candidates.draft(labels, panel).replace("rubric: is right", f"rubric: {rubric}")
     return candidates.written(labels, panel, text).path
 
 
 async def tried(
     desk: Desk, run: Run, candidate: Path, **more: Any
 ) -> tuple[TryVerdict | None, Turnouts]:
-    ready = candidates.prepare(desk, run, candidate, environment=KEYS)
+    ready = candidates.prepare(desk, run, candidate)
     return await candidates.carry_out(desk, ready, Listener(**more), world())
 
 
@@ -99,8 +101,8 @@ def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: P
     labels = split_labels(desk, run)
     # Strata are balanced by label: half of the 16 that should fail are in the tuning half.
     assert labels.decisions == {(True, False): 8, (True, True): 24}
-    offers = candidates.offers(desk, labels, panel)
-    told = str(views.improve(labels, offers)) + candidates.draft(desk, labels, panel)
+    offers = candidates.offers(labels, panel)
+    told = str(views.improve(labels, offers)) + candidates.draft(labels, panel)
     for one in labels.holdout:
         for mark in (f"'{one.id}'", f" {one.id}:", f"{one.notes[0]}'", f"{one.tags[0]}'"):
             assert mark not in told, one.id
@@ -115,9 +117,9 @@ async def test_a_fix_that_helps_is_better_and_sends_no_holdout(desk: Desk, tmp_p
     labels = make_split(desk, run)
     async with Server(judge) as server:
         panel = panel_file(tmp_path, server.url)
-        helps = written(desk, labels, panel, FIX)
-        shots = candidates.made(desk, labels, panel, "examples").path
-        same = written(desk, labels, panel, "is right, of course")
+        helps = written(labels, panel, FIX)
+        shots = candidates.made(labels, panel, "examples").path
+        same = written(labels, panel, "is right, of course")
         assert (await tried(desk, run, same))[0] is TryVerdict.NOT_SHOWN
         assert (await tried(desk, run, shots))[0] is TryVerdict.NOT_SHOWN
         assert len(server.calls) == 2 * 2 * 3 * len(labels.asked)
@@ -157,10 +159,10 @@ async def test_a_fix_that_helps_is_better_and_sends_no_holdout(desk: Desk, tmp_p
     # The labels of another run of the rubric are halved by themselves. Its ballots were given under
     # the rubric of its cases, so that any change of the adopted panel has to be asked.
     assert len(make_split(desk, more).holdout) == 12
-    rule = candidates.made(desk, split_labels(desk, more), panel, "threshold=0.7")
-    ready = candidates.prepare(desk, more, rule.path, environment=KEYS)
+    rule = candidates.made(split_labels(desk, more), panel, "threshold=0.7")
+    ready = candidates.prepare(desk, more, rule.path)
     assert rule.asks
-    assert {case.case.rubric for case in ready.cases(desk)} == {FIX}
+    assert {case.case.rubric for case in ready.cases()} == {FIX}
 
 
 @pytest.mark.slow
@@ -183,7 +185,7 @@ async def test_try_that_was_cut_off_is_same_try_and_pays_once(
     labels = make_split(desk, run)
     count = itertools.count()
     async with Server(judge) as server:
-        helps = written(desk, labels, panel_file(tmp_path, server.url), FIX)
+        helps = written(labels, panel_file(tmp_path, server.url), FIX)
         task: asyncio.Task[Any]
 
         def stop(_: object) -> None:
@@ -198,7 +200,7 @@ async def test_try_that_was_cut_off_is_same_try_and_pays_once(
         # Another process continues it, although the one that was stopped lives on.
         monkeypatch.setattr(reruns, "is_other_alive", lambda *_: True)
         assert desk.undo() is not None  # a tag, and never a try
-        ready = candidates.prepare(desk, run, helps, environment=KEYS)
+        ready = candidates.prepare(desk, run, helps)
         assert (ready.k, ready.begun.name) == (0, cut.name)
         assert ready.plan is not None
         assert ready.plan.stored >= 40
@@ -211,7 +213,7 @@ async def test_try_that_was_cut_off_is_same_try_and_pays_once(
         ((one, word),) = split_labels(desk, run).split.tries.values()
         assert (one.name, word) == (cut.name, TryVerdict.BETTER)
         with pytest.raises(UsageError, match="tried on these items before: better"):
-            candidates.prepare(desk, run, helps, environment=KEYS)
+            candidates.prepare(desk, run, helps)
 
 
 @pytest.mark.slow
@@ -220,9 +222,9 @@ async def test_a_rule_is_tried_on_the_ballots_that_are_there(desk: Desk, tmp_pat
     labels = make_split(desk, run)
     panel = panel_file(tmp_path)
     for change in ("threshold=0.95", "without=j1", "strategy=median"):
-        found = candidates.made(desk, labels, panel, change)
+        found = candidates.made(labels, panel, change)
         assert not found.asks
-        ready = candidates.prepare(desk, run, found.path, environment={})
+        ready = candidates.prepare(desk, run, found.path)
         assert ready.plan is None
         made = await candidates.carry_out(
             desk, ready, Listener(), World({}, FakeClock(), HttpTransport)
@@ -231,10 +233,10 @@ async def test_a_rule_is_tried_on_the_ballots_that_are_there(desk: Desk, tmp_pat
         wanted = TryVerdict.WORSE if change.startswith("threshold") else TryVerdict.NOT_SHOWN
         assert made[0] is wanted, change
     assert len(split_labels(desk, run).split.tries) == 3
-    assert candidates.made(desk, labels, panel, "model=j1:n").asks
+    assert candidates.made(labels, panel, "model=j1:n").asks
     for change, says in (("colour=red", "no change"), ("without=j9", "no juror 'j9'")):
         with pytest.raises(UsageError, match=says):
-            candidates.made(desk, labels, panel, change)
+            candidates.made(labels, panel, change)
 
 
 def test_open_labels_are_split_on_request_alone(tmp_path: Path) -> None:

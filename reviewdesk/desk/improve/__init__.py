@@ -1,1 +1,0 @@
-"""From labels to a better panel: the split, candidates, tries and adoptions."""
