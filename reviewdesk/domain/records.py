@@ -144,8 +144,8 @@ class Applied(Struct, frozen=True):
     events: tuple[Event, ...]
     head: Head
     marks: Mapping[int, int]
-    held: frozenset[bytes] | None = None
-    """The items that the reviewer has claimed since, if the action claimed any."""
+    held: bytes | None = None
+    """The item that the reviewer has claimed since, if the action claimed one."""
 
     @property
     def first(self) -> int:

@@ -230,30 +230,22 @@ LASTS = timedelta(minutes=10)
 """How long a claim lasts; an item that was left open waits no longer than this."""
 
 
-def claim(
-    conn: ExplainedConnection, reviewer: str, items: Collection[bytes], now: datetime
-) -> frozenset[bytes]:
+def claim(conn: ExplainedConnection, reviewer: str, key: int | None, now: datetime) -> bytes | None:
     with _quickly(conn):
-        return claim_where(conn, reviewer, "item", items, now)
+        return claim_within(conn, reviewer, key, now)
 
 
-def claim_where(
-    conn: Connection,
-    reviewer: str,
-    column: str,
-    wanted: Collection[bytes] | Collection[int],
-    now: datetime,
-) -> frozenset[bytes]:
-    """Claim the items of verdicts, given by a column, and give up all others; return them."""
+def claim_within(conn: Connection, reviewer: str, key: int | None, now: datetime) -> bytes | None:
+    """Claim the item of a verdict, if any, and give up all others; return it if it was free."""
     at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
-    places = ", ".join("?" * len(wanted))
-    items = f"SELECT DISTINCT item FROM verdicts WHERE {column} IN ({places})"
-    given_up = f"until <= ? OR reviewer = ? AND item NOT IN ({items})"
-    conn.execute(f"DELETE FROM claims WHERE {given_up}", (at, reviewer, *wanted))
-    query = f"""INSERT INTO claims SELECT item, ?, ? FROM ({items}) WHERE true
-                ON CONFLICT (item) DO UPDATE SET until = excluded.until
-                WHERE reviewer = excluded.reviewer RETURNING item"""
-    return frozenset(first_column(conn, query, (reviewer, until, *wanted)))
+    query = """DELETE FROM claims WHERE until <= ?1
+               OR reviewer = ?2 AND item IS NOT (SELECT item FROM verdicts WHERE key = ?3)"""
+    conn.execute(query, (at, reviewer, key))
+    query = """INSERT INTO claims SELECT item, ?1, ?2 FROM verdicts WHERE key = ?3
+               ON CONFLICT (item) DO UPDATE SET until = excluded.until
+               WHERE reviewer = excluded.reviewer RETURNING item"""
+    found: bytes | None = lookup(conn, query, (reviewer, until, key))
+    return found
 
 
 def release(conn: ExplainedConnection, reviewer: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.domain.records import Run, TagCount, Truth, Withheld
+from reviewdesk.domain.records import Run, Truth, Withheld
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.connect import first_column, in_pages, lookup, record, value
@@ -260,13 +260,6 @@ def told_tags(conn: Connection, withheld: Withheld) -> dict[str, set[bytes]]:
         if withheld.shows(item, author):
             found.setdefault(tag, set()).add(item)
     return found
-
-
-def tag_counts(conn: Connection, run: int) -> list[TagCount]:
-    query = """SELECT t.tag, count(DISTINCT t.item) AS items FROM item_tags t
-               WHERE EXISTS (SELECT 1 FROM verdicts v WHERE v.item = t.item AND v.run = ?)
-               GROUP BY t.tag ORDER BY items DESC, t.tag"""
-    return [TagCount(*row) for row in conn.execute(query, (run,))]
 
 
 def used_tags(conn: Connection, author: str | None = None) -> list[str]:

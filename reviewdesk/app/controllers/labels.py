@@ -199,7 +199,7 @@ def _decide(
             review.go_on()
         finally:
             if is_saved:
-                review.claims.took(core.session, core.desk.recent[-1].held or ())
+                review.claims.took(core.session, core.desk.recent[-1].held)
                 review.labelled(item, act)
                 core.recalibrate(core.desk.recent)
             core.show(rows=not is_saved, changed=is_saved)

@@ -109,10 +109,10 @@ class ItemClaims:
     def active(self) -> bool:
         return self._runner is not None and not self._desk.read_only and not self._running
 
-    def took(self, session: Session, held: Collection[bytes]) -> None:
+    def took(self, session: Session, held: bytes | None) -> None:
         """Take the claim made with a label; ``follow`` handles what somebody else got instead."""
         wanted = _open_item(session)
-        if wanted[1] in held:
+        if held is not None and wanted[1] == held:
             self._claimed = wanted
             self._at = self._clock()
             self.pressed = False
@@ -129,14 +129,14 @@ class ItemClaims:
 def _claim(session: Session, item: bytes | None, desk: Desk, _report: Report) -> bool:
     """Claim the item in view in a worker's thread; return whether it is the reviewer's to label."""
     hurry(desk, _PATIENCE)
-    held = claims.claim(desk, frozenset() if item is None else frozenset({item}))
-    if item is None or session.item is None:
+    key = None if item is None or session.item is None else session.item.row.key
+    held = claims.claim(desk, key)
+    if key is None:
         return True
     # The previous holder may have labelled it since it came into view. An item that the reviewer
     # labelled has come back.
-    key = session.item.row.key
     labelled = desk.rows([key])[0].decided and not desk.item(key).labelled_before
-    return item in held and not labelled
+    return held == item and not labelled
 
 
 def _open_item(session: Session) -> tuple[int, bytes | None]:

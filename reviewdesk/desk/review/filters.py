@@ -19,9 +19,7 @@ from reviewdesk.store.connect import writing
 
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
     """Count a run's items with each tag, most used first, without what is withheld."""
-    if not (withheld := desk.apart.now):
-        return verdicts.tag_counts(desk.conn, run.key)
-    told = verdicts.told_tags(desk.conn, withheld)
+    told = verdicts.told_tags(desk.conn, desk.apart.now)
     there = verdicts.keys_of_items(desk.conn, run.key, set().union(*told.values()))
     found = [TagCount(tag, len(items & there.keys())) for tag, items in told.items()]
     return sorted((one for one in found if one.count), key=lambda one: (-one.count, one.tag))
@@ -32,9 +30,7 @@ def own_tags(desk: Desk) -> list[str]:
 
 
 def known_tags(desk: Desk) -> list[str]:
-    if not (withheld := desk.apart.now):
-        return verdicts.used_tags(desk.conn)
-    told = verdicts.told_tags(desk.conn, withheld)
+    told = verdicts.told_tags(desk.conn, desk.apart.now)
     return sorted(told, key=lambda tag: (-len(told[tag]), tag))
 
 

@@ -2,6 +2,7 @@
 
 import json
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.claims import withheld
 from reviewdesk.domain.assessment.result import Assessment, Flag
-from reviewdesk.domain.labels.team import Pacing
+from reviewdesk.domain.labels.team import pace
 from reviewdesk.domain.panel.rerun import (
     FlipRate,
     Rerun,
@@ -161,8 +162,10 @@ class PaceReader:
     """A reviewer's pace in one run, up to the last event of the log that was read."""
 
     def __init__(self) -> None:
-        self._pacing = Pacing()
         self._seq = 0
+        # A pace costs the same however long a run is.
+        self._steps = deque[tuple[datetime, str, int]](maxlen=2_000)
+        self._undone = set[int]()
 
     def pace(self, desk: OpenFile, run: Run) -> Pace:
         """Read the new events of the log and return the pace; imported labels do not count."""
@@ -174,16 +177,21 @@ class PaceReader:
         for event in found:
             self._seq = event.seq
             if event.target is not None:
-                self._pacing.turn(event.target, stands=event.kind == "redo")
+                turn = self._undone.add if event.kind == "undo" else self._undone.discard
+                turn(event.target)
             facts = event.detail
             is_unseen = event.kind == "label" and facts.get("blind") is None
             untimed = is_unseen or facts.get("together", 1) > 1 or "imported" in facts
             if event.run == run.hash and not untimed:
-                self._pacing.add(datetime.fromisoformat(event.at), event.kind, event.action)
+                at = datetime.fromisoformat(event.at)
+                self._steps.append((at, event.kind, event.action))
 
     @property
     def now(self) -> Pace:
-        return self._pacing.pace()
+        undone = self._undone
+        return pace(
+            (at, "undone" if action in undone else kind) for at, kind, action in self._steps
+        )
 
 
 _held: set[str] = set()

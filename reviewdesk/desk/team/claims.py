@@ -17,9 +17,9 @@ RENEWED = reviewers.LASTS.total_seconds() / 2
 """A claim is renewed by a key this many seconds after it was written."""
 
 
-def claim(desk: OpenFile, items: Collection[bytes]) -> frozenset[bytes]:
-    """Claim items, and give up all others; return those that the reviewer then holds."""
-    return reviewers.claim(desk.conn, desk.reviewer, items, desk.clock())
+def claim(desk: OpenFile, key: int | None) -> bytes | None:
+    """Claim the item of a verdict, if any, and give up all others; return it if it was free."""
+    return reviewers.claim(desk.conn, desk.reviewer, key, desk.clock())
 
 
 def open_with(desk: OpenFile, run: Run) -> dict[int, str]:

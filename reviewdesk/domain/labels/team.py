@@ -2,8 +2,8 @@
 
 import hashlib
 import math
-from collections import Counter, defaultdict, deque
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import combinations
@@ -91,41 +91,28 @@ AWAY = timedelta(minutes=5)
 """A longer gap between two events does not count as work on the item."""
 
 
-class Pacing:
-    """The pace of a reviewer's newest events in a run.
+def pace(steps: Iterable[tuple[datetime, str]]) -> Pace:
+    """Return a reviewer's pace from the times and kinds of events in a run, "undone" among them.
 
-    The dwell of a label is the sum of the gaps between events since the previous standing label,
-    repeat or defer, in seconds. A label has no dwell if there is none before it, or if a gap is
-    over ``AWAY`` or negative. An undone event ends no dwell, so its time goes to the next label.
+    It is the number of dwells / their sum * 3600, unless that sum is 0. The dwell of a label is the
+    sum of the gaps between events since the previous label, repeat or defer, in seconds. A label
+    has no dwell if there is none before it, or if a gap is over ``AWAY`` or negative. An undone
+    event ends no dwell, so its time goes to the next label.
     """
-
-    def __init__(self) -> None:
-        # A pace costs the same however long a run is.
-        self._steps = deque[tuple[datetime, str, int]](maxlen=2_000)
-        self._undone = set[int]()
-
-    def add(self, at: datetime, kind: str, action: int) -> None:
-        self._steps.append((at, kind, action))
-
-    def turn(self, action: int, *, stands: bool) -> None:
-        (self._undone.discard if stands else self._undone.add)(action)
-
-    def pace(self) -> Pace:
-        """Return the pace so far: the number of dwells / their sum * 3600, unless that sum is 0."""
-        dwells = []
-        before = None
-        spent: timedelta | None = None
-        for at, kind, action in self._steps:
-            if before is not None and spent is not None:
-                gap = at - before
-                spent = spent + gap if timedelta() <= gap <= AWAY else None
-            if kind in {"label", "defer", "repeat"} and action not in self._undone:
-                if kind == "label" and spent is not None:
-                    dwells.append(spent.total_seconds())
-                spent = timedelta()
-            before = at
-        worked = math.fsum(dwells)
-        return Pace(len(dwells) / worked * 3600 if worked else None, len(dwells))
+    dwells = []
+    before = None
+    spent: timedelta | None = None
+    for at, kind in steps:
+        if before is not None and spent is not None:
+            gap = at - before
+            spent = spent + gap if timedelta() <= gap <= AWAY else None
+        if kind in {"label", "defer", "repeat"}:
+            if kind == "label" and spent is not None:
+                dwells.append(spent.total_seconds())
+            spent = timedelta()
+        before = at
+    worked = math.fsum(dwells)
+    return Pace(len(dwells) / worked * 3600 if worked else None, len(dwells))
 
 
 Labels = tuple[str | None, ...]

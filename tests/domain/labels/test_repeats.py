@@ -9,8 +9,8 @@ import pytest
 from reviewdesk.domain.labels.team import (
     OTHERS,
     LabelPair,
-    Pacing,
     is_double,
+    pace,
     repeats_due,
     self_agreement,
 )
@@ -157,10 +157,8 @@ NOTHING = Pace(None, 0)
 )
 def test_worked_paces(text: str, expected: Pace) -> None:
     """``label@0 note@4``: kinds and their seconds; a ``-`` in front was undone."""
-    pacing = Pacing()
-    for action, word in enumerate(text.split()):
-        kind, seconds = word.split("@")
-        pacing.add(START + timedelta(seconds=float(seconds)), kind.removeprefix("-"), action)
-        pacing.turn(action, stands=False)
-        pacing.turn(action, stands=not kind.startswith("-"))
-    assert pacing.pace() == expected
+    steps = [
+        (START + timedelta(seconds=float(seconds)), "undone" if kind.startswith("-") else kind)
+        for kind, seconds in (word.split("@") for word in text.split())
+    ]
+    assert pace(steps) == expected
