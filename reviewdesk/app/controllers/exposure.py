@@ -132,11 +132,10 @@ class ItemLayout(Struct, frozen=True):
         return next((one for one in self.parts if one.name == name), None)
 
     def place(self, line: int) -> Place:
-        """Return what a line shows; of two parts side by side, the first."""
-        above = [one for one in self.parts if one.head <= line]
-        if not above:
+        """Return what a line shows."""
+        part = next((one for one in reversed(self.parts) if one.head <= line), None)
+        if part is None:
             return Place()
-        part = max(above, key=lambda one: one.head)
         at = line - part.first
         if at >= len(part.starts):
             return Place(part.name, part.end)

@@ -24,7 +24,6 @@ from reviewdesk.app.paint.styled import (
     cuts,
     hang_of,
     heading,
-    is_json,
     laid_out,
     line,
     paragraph,
@@ -93,10 +92,6 @@ MEASURE = 105
 """The most cells of a folded line of prose: the eye loses its way back over longer ones."""
 WORTH = 8
 """The fewest hidden lines for which a fold is worth its line."""
-BESIDE = 60
-"""The least width of a pane that shows two columns."""
-_BETWEEN = " │ "
-
 
 Row: TypeAlias = tuple[Content, int, int]
 """A line, the character at which it begins, and how many lines of the text it stands for."""
@@ -110,8 +105,6 @@ class _Part(Struct, frozen=True):
     rows: Sequence[Row]
     end: int
     """The number of characters of the text."""
-    paired: bool = False
-    """Whether it is drawn beside the other response."""
     folded: str = ""
     """The name in ``ReadingOptions`` that shows all lines, if some are left out."""
 
@@ -147,34 +140,15 @@ def folded(rows: Sequence[Row], size: int, key: str, words: Sequence[str] = ()) 
     return [*rows[:first], (gap, hidden[0][1], count), *rows[-last:]]
 
 
-def beside(left: Lines, right: Lines, width: int) -> Lines:
-    """Join two painted columns with a rule between them. ``column`` returns their width."""
-    room = column(width)
-    rule = line((_BETWEEN, Tone.RULE))
-    blank = Content("")
-    height = max(len(left), len(right))
-    left, right = (lines + [blank] * (height - len(lines)) for lines in (left, right))
-    return [
-        one + Content(" " * (room - one.cell_length)) + rule + two
-        for one, two in zip(left, right, strict=True)
-    ]
-
-
-def column(width: int) -> int:
-    return (width - cell_len(_BETWEEN)) // 2
-
-
 @lru_cache(maxsize=24)
 def text_lines(text: str, width: int) -> tuple[list[Row], int]:
     """Return a text as lines, and its characters; cached, as every move paints the pane again."""
     rows: list[Row] = []
     at = 0
-    json = is_json(text)
     for row in block(text, limit=len(text)).split("\n") if text else ():
         # Code and tables are indented or ruled, and take the width that there is.
-        prose = row[:1].isalnum() and not json
-        room = min(width, MEASURE) if prose else width
-        hang = hang_of(row, json=json)
+        room = min(width, MEASURE) if row[:1].isalnum() else width
+        hang = hang_of(row)
         for number, (start, painted) in enumerate(_folded_lines(row, room, hang)):
             # The indentation before the first piece belongs to that piece.
             rows.append((painted, at + (start if number else 0), 1))
@@ -242,51 +216,33 @@ def painted_item(
         parts.append(_counted(one.title.lower(), lines[:1], lines[1:]))
     painted: Lines = []
     placed = []
-    for at, part in enumerate(parts):
-        if part.paired and part.name == RESPONSES[1]:
-            continue
+    for part in parts:
         painted += [Content("")] if airy and painted else []
-        # Two responses stand side by side where they fit.
-        pair = parts[at : at + 2] if part.paired else [part]
-        placed += [each.placed(len(painted)) for each in pair]
-        painted += beside(pair[0].lines, pair[1].lines, width) if part.paired else part.lines
+        placed.append(part.placed(len(painted)))
+        painted += part.lines
     return PaintedItem(highlight(painted, reading.find), ItemLayout(item.read_as, tuple(placed)))
 
 
 def _texts(item: Item, width: int) -> Iterator[_Part]:
-    """Yield every text under its title, and a note in place of a missing response.
-
-    Two responses stand side by side unless much more of a screen is saved by one below the other.
-    """
+    """Yield every text under its title, and a note in place of a missing response."""
     texts = verdict.texts(item)
-    half = column(width)
-    together = texts.keys() >= {*RESPONSES} and width >= BESIDE
-    if together:
-        stacked = sum(len(_read(texts[key], width)[0]) for key in RESPONSES)
-        longest = max(len(_read(texts[key], half)[0]) for key in RESPONSES)
-        together = 3 * longest <= 4 * (stacked + 1)
+    pair = RESPONSES[1] in texts
     for key, title in verdict.TEXTS.items():
-        name = title.upper() + " A" * (key == "output" and RESPONSES[1] in texts)
+        name = title.upper() + " A" * (pair and key == "output")
         if (text := texts.get(key)) is not None:
-            paired = together and key in RESPONSES
-            room = half if paired else width
-            rows, end, said = _read(text.rstrip() if key == "rubric" else text, room)
+            # A list that fits on its line is read faster there.
+            short = "{" not in text and cells(text) <= width
+            shown = text if short else laid_out(text)
+            rows, end = text_lines(shown.rstrip() if key == "rubric" else shown, width)
+            said = "JSON, indented here" if shown != text else ""
             if key == "rubric":
                 # The question is seen first: nothing else above the response is as strong.
                 rows = [(one.stylize_before(Tone.STRONG.value), at, n) for one, at, n in rows]
-                said = _ASKS_OF_PAIR if RESPONSES[1] in texts else _ASKS
-            yield _Part(key, [heading(name, room, said)], rows, end, paired)
+                said = _ASKS_OF_PAIR if pair else _ASKS
+            yield _Part(key, [heading(name, width, said)], rows, end)
         elif key == "output":
             lines = paragraph(verdict.NO_RESPONSE, width, Tone.MUTED)
             yield _counted(key, [heading(name, width)], lines)
-
-
-def _read(text: str, room: int) -> tuple[list[Row], int, str]:
-    """Return the lines of a text, its characters, and a note if it is indented anew."""
-    # A list that fits on its line is read faster there.
-    short = "{" not in text and cells(text) <= room
-    shown = text if short else laid_out(text)
-    return *text_lines(shown, room), "JSON, indented here" if shown != text else ""
 
 
 def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:

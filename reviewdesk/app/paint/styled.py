@@ -115,22 +115,6 @@ def _ideograph(char: str) -> bool:
     return char >= "\u2e80" and not "\uac00" <= char <= "\ud7a3" and cell_len(char) == 2
 
 
-_LONGEST_JSON = 2_000_000
-
-
-@lru_cache(maxsize=64)
-def is_json(text: str) -> bool:
-    """Return True if the text is one whole JSON array or object."""
-    text = text.strip()
-    if not (text[:1] in ("{", "[") and text[-1:] in ("}", "]") and len(text) <= _LONGEST_JSON):
-        return False
-    try:
-        msgspec.json.format(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return False
-    return True
-
-
 _LONGEST_LAID = 200_000
 _DEEPEST = 24
 """The most characters and levels of JSON that is indented."""
@@ -139,21 +123,22 @@ _DEEPEST = 24
 @lru_cache(maxsize=16)
 def laid_out(text: str) -> str:
     """Return JSON from one line with our white space between its tokens, other text unchanged."""
-    if len(text) > _LONGEST_LAID or "\n" in text.strip() or not is_json(text):
+    bare = text.strip()
+    if bare[:1] not in ("{", "[") or "\n" in bare or len(text) > _LONGEST_LAID:
         return text
-    depths = accumulate((char in "[{") - (char in "]}") for char in text)
-    if max(depths) > _DEEPEST:
+    if max(accumulate((char in "[{") - (char in "]}") for char in bare)) > _DEEPEST:
         return text
-    return msgspec.json.format(text, indent=2)
+    try:
+        return msgspec.json.format(bare, indent=2)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return text
 
 
 _HANG = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]|>)(?: +|$))*")
 
 
-def hang_of(row: str, *, json: bool) -> int:
+def hang_of(row: str) -> int:
     """Return the cells by which a line of a text is indented where it continues."""
-    if json:
-        return len(row) - len(row.lstrip(" ")) + 2
     found = _HANG.match(row)
     return found.end() if found else 0
 
