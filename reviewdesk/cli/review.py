@@ -1,7 +1,6 @@
 """Open and load reports, print the queue and single verdicts, and write a run to a file."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
@@ -431,7 +430,7 @@ def _writes(example: str, suffix: str = "") -> Callable[[Callable[..., Pieces]],
         @wraps(make)
         def command(desk: Desk, run: Run, output: Path | None, *, force: bool, **more: Any) -> None:
             if output is None and suffix and sys.stdout.isatty():
-                output = Path((re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or "run") + suffix)
+                output = files.of_run(run, suffix)
             with ProgressLine(f"writing {run.name}") as bar:
                 pieces = make(desk, run, output, bar, **more)
                 if output is not None:

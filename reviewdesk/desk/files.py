@@ -1,6 +1,7 @@
 """Load reports from files into the desk, and write runs and labels to files."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -81,6 +82,11 @@ def named(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError as error:
         raise UsageError(f"{text}: there is no such home folder", "Write the path out.") from error
+
+
+def of_run(run: Run, suffix: str) -> Path:
+    """Return the name of a file about a run, for a person who named none."""
+    return Path((re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or "run") + suffix)
 
 
 def run_kind(path: Path) -> str | None:

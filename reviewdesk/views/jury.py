@@ -435,9 +435,10 @@ def _steps(item: Item) -> Iterator[tuple[str, Words]]:
         history.agreement_reason and f"{history.agreement_reason} from the ballots of one verdict"
     )
     if history.agreement is not None:
-        again = f"recomputed {history.agreement:.3f}"
+        again = f"recomputed {words.agreement(history.agreement, 3)}"
     if (stated := verdict.agreement) is not None and again:
-        yield "agreement", (outside(stated.metric, 80), f" {number(stated.value)}, {again}")
+        said = words.agreement(stated.value, 3)
+        yield "agreement", (outside(stated.metric, 80), f" {said}, {again}")
     if label := verdict.text("label"):
         yield "consensus", ("reported ", outside(label, 60))
     if history.panel_hash:

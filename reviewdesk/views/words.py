@@ -60,9 +60,9 @@ def number(value: float | None, digits: int = 3, sign: str = "") -> str:
     return NONE if value is None else f"{round(value, 12):{sign}.{digits}f}"
 
 
-def agreement(value: float | None) -> str:
+def agreement(value: float | None, digits: int = 2) -> str:
     """Return an agreement as people read it, from 0 to 1, or a dash if it is undefined."""
-    return number(None if value is None else min(1.0, max(0.0, value)), 2)
+    return number(None if value is None else min(1.0, max(0.0, value)), digits)
 
 
 def label(truth: Truth) -> Text:

@@ -281,7 +281,8 @@ _LABEL_KINDS = {".jsonl": "mcptest", ".csv": "csv", ".yaml": "yaml", ".yml": "ya
 
 def _export(core: Core, argument: str) -> None:
     """Write the labels or the run, depending on the file's name; ask before replacing a file."""
-    path = files.named(argument)
+    html = argument == "html"
+    path = files.of_run(core.session.run, ".html") if html else files.named(argument)
     if files.run_kind(path) is None and path.suffix not in _LABEL_KINDS:
         hint = "Labels: .jsonl, full.jsonl, .csv, .yaml. The run: .json, .html, .md."
         raise UsageError(f"{show_line(str(path))}: its ending names no format", hint)

@@ -49,16 +49,12 @@ class FieldInput(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    """One line of a list, and what it answers; a ``head`` cannot be chosen.
-
-    ``key`` stands in a column of its own before the text.
-    """
+    """One line of a list, and what it answers; a ``head`` cannot be chosen."""
 
     text: Words
     answer: object = None
     below: str = ""
     head: bool = False
-    key: str = ""
 
 
 Act: TypeAlias = Callable[[int], object]

@@ -10,6 +10,7 @@ from itertools import product
 from typing import TypeAlias
 
 from msgspec import Struct
+from textual.keys import KEY_NAME_REPLACEMENTS
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
@@ -67,7 +68,7 @@ _LABELS = (
 _ITEM = (
     Action("note", ITEM, "Write a note", "c", REVIEW),
     Action("tags", ITEM, "Tag what went wrong", "t", REVIEW),
-    Action("adjudicate", ITEM, "Settle what people differ on", "a", REVIEW, "adjudicate"),
+    Action("adjudicate", ITEM, "Settle what people differ on", "a", REVIEW, "settle"),
     Action("note.labelled", ITEM, "Write a note on the item just labelled", "C", REVIEW),
     Action("tags.labelled", ITEM, "Open the reasons of the item just labelled", "T", REVIEW),
     Action("mark", ITEM, "Mark, or remove the mark", "m", REVIEW),
@@ -195,16 +196,6 @@ GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith("label."))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
 
-TEXTUALS = {
-    "solidus": "slash",
-    "reverse_solidus": "backslash",
-    "commercial_at": "at",
-    "hyphen_minus": "minus",
-    "plus_sign": "plus",
-    "low_line": "underscore",
-}
-"""Textual's names of signs by those of Unicode, where the two differ."""
-
 _SHOWN = {
     "pagedown": "pgdn",
     "pageup": "pgup",
@@ -296,7 +287,7 @@ def _char_key(char: str) -> str:
     if char.isalnum():
         return char
     name = unicodedata.name(char, "").lower().replace("-", "_").replace(" ", "_")
-    return TEXTUALS.get(name, name)
+    return KEY_NAME_REPLACEMENTS.get(name, name)
 
 
 @cache

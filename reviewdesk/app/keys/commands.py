@@ -57,7 +57,7 @@ COMMANDS = {
         Command("improve", "[PANEL]", "what the panel gets wrong, candidates, tries, adoption"),
         Command("open", "FILE", "load a report and review it"),
         Command(
-            "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, .html, .md"
+            "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, html, .md"
         ),
         Command("ask", "[QUESTION]", "ask, e.g. accuracy >= 0.9, and label what answers it; close"),
         Command("theme", "NAME", "switch the theme"),

@@ -7,11 +7,6 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec.structs import replace
 from rich.cells import cell_len
-from rich.console import Group
-from rich.padding import Padding
-from rich.table import Column as RichColumn
-from rich.table import Table
-from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -20,7 +15,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.strip import Strip
-from textual.visual import VisualType
 from textual.widgets import Input, OptionList, TextArea
 from textual.widgets.option_list import Option as ListOption
 
@@ -251,7 +245,8 @@ class PageDialog(Dialog[Any]):
             return
         kept = options.highlighted if len(options.options) == len(page.choices) else None
         options.clear_options()
-        options.add_options([_option(one) for one in page.choices])
+        width = min(page.width, self.app.size.width) - 6  # within frame and scroll bar
+        options.add_options([_option(one, width) for one in page.choices])
         if not page.choices:
             options.add_option(ListOption(Content("nothing yet"), disabled=True))
         options.highlighted = page.chosen if kept is None else kept
@@ -303,18 +298,13 @@ class PageDialog(Dialog[Any]):
             self.dismiss(answer)
 
 
-def _option(one: Choice) -> ListOption:
-    prompt: VisualType = words_line(one.text)
+def _option(one: Choice, width: int) -> ListOption:
+    lines = [words_line(one.text)]
     if one.below:
-        # The text below a line stays indented where it wraps.
-        below = Padding(Text(inline(one.below, 2000)), (0, 0, 0, 2))
-        prompt = Group(Text(words_line(one.text).plain, "bold"), below)
-    if one.key:
-        grid = Table.grid(RichColumn(width=15), RichColumn())
-        grid.add_row(Text(f"  {one.key}"), Text(words_line(one.text).plain))
-        prompt = grid
+        below = paragraph(inline(one.below, 2000), width, first=[("  ", "")], indent=2)
+        lines = [lines[0].stylize("bold"), *below]
     name = one.answer if isinstance(one.answer, str) else None
-    return ListOption(prompt, id=name, disabled=one.head)
+    return ListOption(Content("\n").join(lines), id=name, disabled=one.head)
 
 
 def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageForm:
@@ -329,7 +319,7 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
                 chosen = len(choices)
             first = (shown(action.id).split(" ")[0] for action in row)
             each = shown(row[0].id) if len(row) == 1 else " ".join(first)
-            choices.append(Choice(title, row[0].id, key=each))
+            choices.append(Choice(f"  {each:<12} {title}", row[0].id))
     move = ("j k", "move")
     close = ("esc", "closes")
     keys = (("enter", "does it"), ("tab", "signs"), move, close)

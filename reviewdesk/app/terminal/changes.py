@@ -14,7 +14,7 @@ from msgspec import Struct
 from rich.cells import cell_len
 from textual._xterm_parser import XTermParser
 from textual.driver import Driver
-from textual.events import Key, Resize
+from textual.events import Resize
 from textual.message import Message
 
 from reviewdesk.app.paint.styled import SINGLE
@@ -25,13 +25,6 @@ ESC = "\x1b"
 START = "\x1b[200~"
 END = "\x1b[201~"
 """The marks that a terminal sends before and after a paste, once it is asked to."""
-STALLED = 0.125
-LONGEST = 2.0
-"""Seconds between two looks for input, which are at most 0.1 where nothing holds the reader up:
-from ``STALLED`` on, keys that are read together may have been pressed one after the other, over at
-most ``LONGEST``."""
-APART = 0.050
-"""Seconds: keys that would have to be closer than this were not pressed one after the other."""
 
 _LARGEST = 5_000
 """The most columns or rows that a terminal may report."""
@@ -103,24 +96,14 @@ class TerminalInput:
         self._decode = getincrementaldecoder("utf-8")("ignore").decode
         self._parser = XTermParser(debug)
         self._marks = PasteMarks()
-        self._looked = clock()
 
     def feed(self, data: bytes) -> list[Message]:
-        """Return the messages of some bytes, with the times at which they came.
-
-        Bytes that wait while the process is held up are read together. Keys among them are taken
-        as pressed one after the other, unless a hand could not press as many meanwhile.
-        """
+        """Return the messages of some bytes, with the time at which they came."""
         now = self._clock()
-        waited = now - self._looked
-        self._looked = now
         parts = self._marks.parts(self._decode(data))
         found = [one for part in parts for one in self._read(partial(self._parser.feed, part))]
-        keys = [one for one in found if isinstance(one, Key)]
-        apart = min(waited, LONGEST) / max(1, len(keys))
-        spread = waited > STALLED and apart >= APART
-        for place, key in enumerate(reversed(keys)):
-            key.time = now - place * apart * spread
+        for one in found:
+            one.time = now
         return found
 
     def _read(self, parse: Callable[[], Iterable[Message]]) -> Iterator[Message]:
@@ -133,7 +116,6 @@ class TerminalInput:
 
     def look(self) -> list[Message]:
         """Return the key of an escape character that nothing follows; call every 0.1 seconds."""
-        self._looked = self._clock()
         found = list(self._read(self._parser.tick))
         if found:
             self._marks.awaited = False

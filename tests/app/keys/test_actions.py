@@ -76,7 +76,9 @@ async def test_help_lists_exactly_the_active_bindings(tmp_path: Path) -> None:
                 for title, row in members.items()
             ]
             choices = [one for one in helped._page.choices if not one.head]
-            assert [(one.key, one.text) for one in choices] == expected
+            assert [one.text for one in choices] == [
+                f"  {key:<12} {text}" for key, text in expected
+            ]
             await stage.press("escape")
             assert stage.app.screen is screen
 

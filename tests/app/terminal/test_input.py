@@ -14,7 +14,7 @@ from textual.message import Message
 
 from reviewdesk.app.terminal.browser import BrowserDriver
 from reviewdesk.app.terminal.changes import ChangesDriver, Shown, TerminalInput
-from tests.app.appkit import Clock, seeds
+from tests.app.appkit import seeds
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the driver of POSIX terminals")
 
@@ -252,21 +252,3 @@ def test_other_sequences_are_keys_wherever_they_are_cut(keys: TypedKeys) -> None
 
 def test_keys_behind_a_malformed_sequence_of_the_same_read_arrive(keys: TypedKeys) -> None:
     assert pressed(keys.of(b"j\x1b[999999999999Ak\xffl")) == ["j", "k", "l"]
-
-
-def test_keys_that_a_stall_queued_are_apart_and_those_of_a_paste_are_not() -> None:
-    clock = Clock()
-    reader = TerminalInput(clock=clock)
-    reader.look()
-    clock.wait(0.8)
-    # Four keys in 0.8 s of which the process saw nothing: 0.2 s apart, the last one just now.
-    times = [message.time for message in reader.feed(b"pfip")]
-    assert times == pytest.approx([100.2, 100.4, 100.6, 100.8])
-    reader.look()
-    clock.wait(0.8)
-    # No hand presses forty keys in that time.
-    assert {message.time for message in reader.feed(b"pfip" * 10)} == {clock.now}
-    reader.look()
-    clock.wait(0.1)
-    # Without a stall those that are read together came together.
-    assert {message.time for message in reader.feed(b"pfip")} == {clock.now}
