@@ -121,11 +121,9 @@ def places(order: Ints) -> Ints:
 
 def repeated(parts: Iterable[Sequence[str]]) -> list[frozenset[int]]:
     """Return the places, in each part, of the ids that occur more than once in all parts."""
-    hashes = [np.column_stack(id_hashes(ids)) for ids in parts]
-    _, place, times = np.unique(
-        np.concatenate(hashes), axis=0, return_inverse=True, return_counts=True
-    )
-    return _by_part(times[place.reshape(-1)] > 1, map(len, hashes))
+    hashes = list(map(id_hashes, parts))
+    _, place, times = np.unique(np.concatenate(hashes), return_inverse=True, return_counts=True)
+    return _by_part(times[place] > 1, map(len, hashes))
 
 
 def asked(drawn: Draw, sizes: Iterable[int]) -> list[frozenset[int]]:

@@ -16,47 +16,36 @@ _MOST = 1 << 16
 
 
 class IdSet:
-    """The ids seen so far: the newest as texts, earlier ones as two hashes of 64 bits each."""
+    """The ids seen so far: the newest as texts, earlier ones as sorted hashes of 64 bits."""
 
     def __init__(self) -> None:
         self._new: set[str] = set()
-        self._first, self._second = np.empty((2, 0), np.int64)
+        self._old: Ints = np.empty(0, np.int64)
 
     def __len__(self) -> int:
-        return len(self._new) + len(self._first)
+        return len(self._new) + len(self._old)
 
     def __contains__(self, name: str) -> bool:
         return not self.isdisjoint((name,))
 
     def isdisjoint(self, names: Collection[str]) -> bool:
-        """Return True if all of the ids are new."""
+        """Return True if all of the ids are new; False is wrong once in 10 million long files."""
         if not self._new.isdisjoint(names):
             return False
-        if not len(self._first):
-            return True
-        first, second = id_hashes(names)
-        start, end = (np.searchsorted(self._first, first, side) for side in ("left", "right"))
-        return not any(
-            second[at] in self._second[start[at] : end[at]] for at in np.flatnonzero(start < end)
-        )
+        hashes = id_hashes(names)
+        start, end = (np.searchsorted(self._old, hashes, side) for side in ("left", "right"))
+        return bool((start == end).all())
 
     def update(self, names: Collection[str]) -> None:
         self._new.update(names)
         if len(self._new) >= _MOST:
-            first, second = id_hashes(self._new)
+            self._old = np.sort(np.concatenate([self._old, id_hashes(self._new)]))
             self._new.clear()
-            # One column at a time, because each step takes the memory of one more column.
-            self._first = np.concatenate([self._first, first])
-            order = np.argsort(self._first, kind="stable").astype(np.uint32)
-            self._first = self._first[order]
-            self._second = np.concatenate([self._second, second])
-            self._second = self._second[order]
 
 
-def id_hashes(names: Collection[str]) -> tuple[Ints, Ints]:
-    """Return two hashes of each id, which are the same within one process only."""
-    first = np.fromiter(map(hash, names), np.int64, len(names))
-    return first, np.fromiter((hash(f"{name}\0") for name in names), np.int64, len(names))
+def id_hashes(names: Collection[str]) -> Ints:
+    """Return a hash of each id, which is the same within one process only."""
+    return np.fromiter(map(hash, names), np.int64, len(names))
 
 
 def counted_keys(keys: "array[int]", items: "array[int]") -> tuple[int, dict[int, int], set[int]]:
