@@ -350,7 +350,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     looked = ImportTally(lenient=True)
     total = int(streamed)
     with source.open_raw() if zipped else source.open() as stream:
-        for _, sample in () if streamed else samples(stream, looked, scores_only=True):
+        for _, sample in () if streamed else samples(stream, looked):
             total += 1
             _survey(sample, scales)
     if not total:
@@ -389,7 +389,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
 
 def _samples(
-    source: Source, zipped: bool, stream: BinaryIO, tally: ImportTally, *, scores_only: bool = False
+    source: Source, zipped: bool, stream: BinaryIO, tally: ImportTally
 ) -> Iterator[tuple[str, Sample | InputFileError | None]]:
     """Yield the place of each sample with the sample, or the error of one that cannot be read."""
     fail = failing(source)
@@ -399,8 +399,8 @@ def _samples(
     window = Window(stream, fail, tally)
     for key in window.members():
         if key == "samples" and window.peek() == "[":
-            found = read_samples(window, fail, scores_only=scores_only)
-            yield from ((f"/samples/{index}", one) for index, one in enumerate(found))
+            found = enumerate(read_samples(window, fail))
+            yield from ((f"/samples/{index}", sample) for index, sample in found)
         else:
             window.skip(spell_path((key,)))
 

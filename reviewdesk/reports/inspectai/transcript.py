@@ -316,8 +316,6 @@ def _text(value: Any) -> str:
 _VALUE = {"value": KEEP, "explanation": KEEP, "reason": KEEP, "metadata": {"panel": KEEP}}
 _SOURCE = {"author": KEEP, "timestamp": KEEP, "reason": KEEP}
 _SCORE = {**_VALUE, OTHERS: KEEP, "history": [{**_VALUE, "provenance": _SOURCE}]}
-_USUAL = frozenset({"value", "explanation", "reason"})
-"""The keys of most scores, which are kept whole."""
 SAMPLE: dict[str, Shape] = {
     **dict.fromkeys(("id", "epoch", "input", "choices", "target"), KEEP),
     "output": {"completion": KEEP, "choices": [{"message": {"content": KEEP}}]},
@@ -326,9 +324,6 @@ SAMPLE: dict[str, Shape] = {
     "invalidation": _SOURCE,
 }
 """The fields of a sample that are kept. Metadata, stores and model settings never are."""
-
-_SCORES: dict[str, Shape] = {"scores": SAMPLE["scores"]}
-"""Those that hold scores."""
 
 _MOST_TEXT = 64 << 20
 """The most characters of a sample's attachments that are held."""
@@ -350,9 +345,7 @@ class Sample:
             self.attachments[name] = value
 
 
-def read_sample(
-    window: Window, where: str, fail: Fail, shape: dict[str, Shape] = SAMPLE
-) -> Sample | None:
+def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
     """Read the sample at the window. Return None if the value there is not an object."""
     if window.peek() != "{":
         window.skip(where)
@@ -364,36 +357,30 @@ def read_sample(
         if key in seen:
             raise fail(where, f'has the key "{show_line(key, 60)}" twice', "Keep one of them.")
         seen.add(key)
-        if shape is not SAMPLE and key not in shape:
-            window.skip(path)
-        elif key == "events" and window.peek() == "[":
+        if key == "events" and window.peek() == "[":
             read_events(window, path, sample)
         elif key == "attachments" and window.peek() == "{":
             for name in window.members():
                 sample.attach(name, window.skim(path))
-        elif key in shape:
-            sample.keys[key] = pick(window, shape[key], path)
+        elif key in SAMPLE:
+            sample.keys[key] = pick(window, SAMPLE[key], path)
         else:
             window.skip(path)
     return sample
 
 
-def read_samples(window: Window, fail: Fail, *, scores_only: bool) -> Iterator[Sample | None]:
+def read_samples(window: Window, fail: Fail) -> Iterator[Sample | None]:
     """Yield the samples of the list at the window; most are decoded whole, and then picked from."""
-    shape = _SCORES if scores_only else SAMPLE
     index = 0
     for _ in window.elements():
-        yield read_sample(window, f"$.samples[{index}]", fail, shape)
+        yield read_sample(window, f"$.samples[{index}]", fail)
         index += 1
         for value in window.clean_run():
             index += 1
             if not isinstance(value, dict):
                 yield None
                 continue
-            sample = Sample(_kept({key: value[key] for key in shape if key in value}, shape))
-            if shape is not SAMPLE:
-                yield sample
-                continue
+            sample = Sample(_kept({key: value[key] for key in SAMPLE if key in value}, SAMPLE))
             for name, text in record(value.get("attachments")).items():
                 sample.attach(name, text)
             for event in listed(value.get("events")):
@@ -403,8 +390,6 @@ def read_samples(window: Window, fail: Fail, *, scores_only: bool) -> Iterator[S
 
 def _kept(value: Any, shape: Shape) -> Any:
     """Return the parts of a value that the shape names, as ``pick`` does."""
-    if shape is _SCORE and type(value) is dict and _USUAL.issuperset(value):
-        return value
     if type(shape) is dict and type(value) is dict:
         every = shape.get(ANY)
         found: JsonObject = {}
