@@ -118,7 +118,7 @@ def read_lines(
             yield line.number, value if known else line_value(line, fail, tally, hint)
 
 
-_TOO_LONG = object()
+TOO_LARGE = object()
 """Stands for a value that is longer than ``MAX_ITEM``; the window is still at its start."""
 
 
@@ -292,14 +292,6 @@ class Window:
                         yield index, value, None
                     index += 1
 
-    def clean_run(self) -> Iterator[Any]:
-        """Step over the elements after this one, up to one that is not standard JSON."""
-        with closing(self._whole_elements(decode_clean)) as following:
-            for _, value in following:
-                if value is UNCLEAN:
-                    return
-                yield value
-
     def leap(self) -> int:
         """Step over the following elements that are held whole, and return their number."""
         return sum(1 for _ in self._whole_elements(lambda texts: texts))
@@ -381,8 +373,8 @@ class Window:
         ``depth`` is the number of too long values around this one. ``allowed`` is called before a
         shell is made: if it returns False, a value that is too long is an error, as in ``value``.
         """
-        found = self._value(where)
-        if found is not _TOO_LONG:
+        found = self.held(where)
+        if found is not TOO_LARGE:
             return found
         start = self.peek()
         too_deep = depth >= _MAX_NESTED and start != '"'
@@ -407,13 +399,8 @@ class Window:
                 shell[key] = value
         return shell
 
-    def skip(self, where: str) -> None:
-        """Step over a value that is not needed; the tally does not change."""
-        kept = self._tally.nonfinite, self._tally.surrogates
-        self.skim(where)
-        self._tally.nonfinite, self._tally.surrogates = kept
-
-    def _value(self, where: str) -> Any:
+    def held(self, where: str) -> Any:
+        """Decode the value here and step over it, unless it is ``TOO_LARGE`` to hold."""
         self.peek()
         counted = self._tally.nonfinite, self._tally.surrogates
         while True:
@@ -429,7 +416,7 @@ class Window:
                     raise self._fail("", *_CUT_OFF) from error
                 held = len(self._text) - self._at
                 if held > MAX_ITEM:
-                    return _TOO_LONG
+                    return TOO_LARGE
                 self.more(min(max(CHUNK, held), MAX_ITEM + CHUNK - held))
                 continue
             except FieldError as error:
@@ -437,7 +424,7 @@ class Window:
             if end - self._at > MAX_ITEM:
                 # The tally counts its parts when they are stepped over.
                 self._tally.nonfinite, self._tally.surrogates = counted
-                return _TOO_LONG
+                return TOO_LARGE
             self._at = end
             return found
 

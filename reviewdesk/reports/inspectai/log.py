@@ -39,7 +39,6 @@ from reviewdesk.reports.inspectai.transcript import (
     pick,
     read_events,
     read_sample,
-    read_samples,
     whole,
 )
 from reviewdesk.reports.mapping import foreign, values
@@ -397,10 +396,11 @@ def _samples(
     window = Window(stream, fail, tally)
     for key in window.members():
         if key == "samples" and window.peek() == "[":
-            found = enumerate(read_samples(window, fail))
-            yield from ((f"/samples/{index}", sample) for index, sample in found)
+            for index in window.elements():
+                sample = read_sample(window, f"$.samples[{index}]", fail)
+                yield f"/samples/{index}", sample
         else:
-            window.skip(spell_path((key,)))
+            window.skim(spell_path((key,)))
 
 
 def _items(

@@ -1,6 +1,6 @@
 """Read a log's header, the texts of a sample, and the model calls of its scorers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.strict_json import Fail
-from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.bytes.window import TOO_LARGE, Window
 from reviewdesk.reports.mapping.values import filled, listed, record, time, without_nulls
 from reviewdesk.reports.wording import JsonObject, spell_path
 
@@ -210,7 +210,7 @@ def pick(window: Window, shape: Shape, where: str) -> Any:
     for key in window.members():
         wanted = None if key == OTHERS else shape.get(key, shape.get(ANY))
         if wanted is None:
-            window.skip(where)
+            window.skim(where)
             if OTHERS in shape and len(others := found.setdefault(OTHERS, [])) < _MOST_OTHERS:
                 others.append(key)
         else:
@@ -347,8 +347,11 @@ class Sample:
 
 def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
     """Read the sample at the window. Return None if the value there is not an object."""
+    whole = window.held(where)
+    if whole is not TOO_LARGE:
+        return _whole_sample(whole) if isinstance(whole, dict) else None
     if window.peek() != "{":
-        window.skip(where)
+        window.skim(where)
         return None
     sample = Sample()
     seen: set[str] = set()
@@ -365,27 +368,17 @@ def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
         elif key in SAMPLE:
             sample.keys[key] = pick(window, SAMPLE[key], path)
         else:
-            window.skip(path)
+            window.skim(path)
     return sample
 
 
-def read_samples(window: Window, fail: Fail) -> Iterator[Sample | None]:
-    """Yield the samples of the list at the window; most are decoded whole, and then picked from."""
-    index = 0
-    for _ in window.elements():
-        yield read_sample(window, f"$.samples[{index}]", fail)
-        index += 1
-        for value in window.clean_run():
-            index += 1
-            if not isinstance(value, dict):
-                yield None
-                continue
-            sample = Sample(_kept({key: value[key] for key in SAMPLE if key in value}, SAMPLE))
-            for name, text in record(value.get("attachments")).items():
-                sample.attach(name, text)
-            for event in listed(value.get("events")):
-                sample.transcript.take(_kept(event, EVENT))
-            yield sample
+def _whole_sample(value: JsonObject) -> Sample:
+    sample = Sample(_kept({key: value[key] for key in SAMPLE if key in value}, SAMPLE))
+    for name, text in record(value.get("attachments")).items():
+        sample.attach(name, text)
+    for event in listed(value.get("events")):
+        sample.transcript.take(_kept(event, EVENT))
+    return sample
 
 
 def _kept(value: Any, shape: Shape) -> Any:

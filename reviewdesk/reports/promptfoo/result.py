@@ -463,7 +463,7 @@ def _envelope_rows(window: Window, path: Path = ()) -> Iterator[Record]:
         elif key == "results" and window.peek() == "{" and not path:
             yield from _envelope_rows(window, inner)
         else:
-            window.skip(spell_path(inner))
+            window.skim(spell_path(inner))
 
 
 def _yaml(source: Source, fail: Fail) -> tuple[JsonObject, ImportTally]:

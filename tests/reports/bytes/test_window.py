@@ -53,7 +53,7 @@ def _halves(window: Window, where: str) -> Iterator[Any]:
     """Values stepped over, and others held, in turn."""
     for index in window.elements() if window.peek() == "[" else ():
         if index % 2:
-            window.skip(where)
+            window.skim(where)
         else:
             yield window.value(where)
     yield window.skim(where) if window.peek() == "{" else None
@@ -63,7 +63,6 @@ READINGS: dict[str, Callable[[Window], Any]] = {
     "whole": lambda window: window.value("$"),
     "walked": lambda window: list(_walk(window, "$")),
     "skimmed": lambda window: window.skim("$"),
-    "skipped": lambda window: window.skip("$"),
     "picked": lambda window: pick(window, {"k": KEEP, "n": {"k": KEEP}, "l": [KEEP]}, "$"),
     "in turn": lambda window: list(_halves(window, "$")),
 }

@@ -368,6 +368,6 @@ def test_lone_surrogates_and_infinities_are_counted_once_however_long_the_log() 
     assert first["reference"] == "half � of one"
     assert first["decision"] == second["decision"] == "error"
     assert report.notes == [
-        "replaced 2 numbers NaN or Infinity by null",
+        "replaced 3 numbers NaN or Infinity by null",
         "replaced 1 lone surrogate by U+FFFD",
     ]
