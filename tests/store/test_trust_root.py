@@ -72,6 +72,12 @@ ATTACKS = {
     "wrong kind": ("UPDATE verdicts SET flags = 'x' WHERE key = 1", "a value of a wrong kind"),
     "name": ("UPDATE runs SET name = 'other'", "its name is not what the log says"),
     "skipped": ("UPDATE runs SET skipped = 3", "its skipped is not what the log says"),
+    "audit": ("UPDATE verdicts SET audit = 1 - audit WHERE pos = 2", "loaded; audit differs"),
+    "body gone": ("DELETE FROM bodies WHERE verdict = 2", "run run: is not what was loaded"),
+    "verdict gone": ("DELETE FROM verdicts WHERE pos = 4", "run run: is not what was loaded"),
+    "seed": ("UPDATE runs SET seed = 'x'", "counts, strata or figures differs"),
+    "migration gone": ("DELETE FROM migrations WHERE rowid = 15", "24 steps to it are recorded"),
+    "migration": ("INSERT INTO migrations VALUES ('x', '2025-01-01')", "26 steps to it are rec"),
     "hidden": (f"UPDATE runs SET removed_at = {END}", "is hidden, and the log says"),
     "run gone": ("UPDATE runs SET hash = 'x'", "run run: is in no event of the log"),
     "re-run": (
