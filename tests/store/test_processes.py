@@ -160,35 +160,6 @@ def test_a_label_that_was_acknowledged_survives_a_kill(path: Path, after: int) -
         assert after <= found.events <= 4 * EACH
 
 
-LOAD_AND_HANG = """
-import sys
-from reviewdesk.desk.core import Desk
-from reviewdesk.desk.loading import LoadOptions
-from tests.helpers import numbered, source
-desk = Desk.open()
-def progress(share, count):
-    print("ready", flush=True)
-    sys.stdin.readline()
-    return True
-desk.load(source(numbered(1200, report_id="cut off")), LoadOptions(), progress)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
-def test_a_load_that_is_killed_leaves_nothing(path: Path) -> None:
-    worker = spawn(LOAD_AND_HANG, path, "ann")
-    assert worker.stdout is not None
-    assert worker.stdout.readline() == "ready\n"
-    worker.kill()
-    worker.communicate(timeout=60)
-    with closing(open_desk(path)) as desk:
-        assert [run.name for run in desk.runs()] == ["run"]
-        assert desk.conn.execute("SELECT count(*) FROM verdicts").fetchone()[0] == 4 * EACH
-        assert load(desk, numbered(1200, report_id="cut off")).verdicts == 1200
-        assert desk.verify().ok
-
-
 def test_a_writer_that_waits_in_vain_says_so(path: Path) -> None:
     with closing(open_desk(path)) as first, closing(open_desk(path, "ben")) as second:
         hurry(second, 0)
