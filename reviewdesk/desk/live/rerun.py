@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,9 +30,8 @@ from reviewdesk.domain.panel.rerun import (
     RerunSummary,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
-from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.panel.verdict_body import verdict_body
-from reviewdesk.domain.records import Event, Item
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
 from reviewdesk.live.asking import Asking, CaseCalls, Survey
@@ -48,9 +46,6 @@ from reviewdesk.store.events import NewEvent
 
 JURORS = "@jurors"
 """The name of the panel made of the report's jurors; other names are paths of files."""
-
-_TOGETHER = 500
-"""The most plans that one transaction writes."""
 
 
 class PreparedRerun(Struct, frozen=True):
@@ -106,13 +101,11 @@ def panel_for(
         return panel_from(source)
     from reviewdesk.reports.panels.prices import priced
 
-    addresses = {name: vendor.base_url for name, vendor in VENDORS.items() if vendor.base_url}
-    placed = {name: urlsplit(url).netloc for name, url in addresses.items()}
     wanted: tuple[str, ...] | None = None
     if wish is not None and wish.scope is not RerunScope.PANEL:
         is_missing = wish.scope is RerunScope.MISSING
         wanted = item.verdict.missing if is_missing else (wish.juror or "",)
-    return priced(panel_of(item.verdict, item.run.header, placed, wanted))
+    return priced(panel_of(item.verdict, item.run.header, wanted))
 
 
 def panel_from(path: str) -> PanelSpec:
@@ -159,7 +152,8 @@ class ReadyRerun:
     """A re-run that waits for consent; ``plans`` are the events of one that was begun before."""
 
     order: RerunOrder
-    keys: tuple[int, ...]
+    commits: Mapping[int, tuple[str, str]]
+    """The name and the hash of the panel of each verdict, by the verdict's key."""
     plan: ConsentPlan
     held: Mapping[int, PreparedRerun]
     asked: RerunExtent
@@ -168,6 +162,10 @@ class ReadyRerun:
     plans: Mapping[int, reruns.PlannedRerun] = field(default_factory=dict)
     stored: frozenset[str] = frozenset()
     """The keys of the calls that are not made, because their answers are stored."""
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        return tuple(self.commits)
 
     @property
     def first(self) -> PreparedRerun:
@@ -207,8 +205,7 @@ def survey(
         order = replace(order, panel=panel_from(order.source))
     calls = Survey(environment, DeskJournal(desk, "", 0))
     made: dict[int, PreparedRerun] = {}
-    keys: list[int] = []
-    panels: dict[str, None] = {}
+    commits: dict[int, tuple[str, str]] = {}
     contracts: set[int | None] = set()
     stored: set[str] = set()
     left_out: Counter[str] = Counter()
@@ -232,19 +229,19 @@ def survey(
                 f"{one.item.verdict.id}: the panel is not the one that was agreed to",
                 "Put the panel file back, or give the re-run up.",
             )
-        keys.append(key)
-        panels[one.seats.panel.name] = None
+        commits[key] = one.seats.panel.name, one.committed
         contracts.add(one.contract_before)
         if len(made) < 50:  # the calls of others are made again, with other nonces
             made[key] = one
         stored |= begun.answers.keys()
-    if problem is not None and not keys:
+    if problem is not None and not commits:
         raise problem
     planned = calls.plan()
     planned.check_ceiling(order.max_cost)
-    extent = RerunExtent(order.wish, " or ".join(panels), len(keys), order.shown, left_out)
+    panels = " or ".join(dict.fromkeys(name for name, _ in commits.values()))
+    extent = RerunExtent(order.wish, panels, len(commits), order.shown, left_out)
     return ReadyRerun(
-        order, tuple(keys), planned, made, extent, tuple(sorted(filter(None, contracts))),
+        order, commits, planned, made, extent, tuple(sorted(filter(None, contracts))),
         resumes, plans, frozenset(stored),
     )  # fmt: skip
 
@@ -335,16 +332,21 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
     desk = journal.desk
     order = ready.order
     first = ready.first
-    rule = first.seats.panel.rule_body(first.case.rubric, first.case.tags)
     about = {"scope": order.wish.scope.value, "juror": order.wish.juror}
 
     def plan(key: int) -> NewEvent:
-        one = ready.prepared(desk, key)
-        told = {"panel": one.seats.panel.name, "panel_hash": one.committed}
-        facts = {**about, **told, **journal.about}
+        name, committed = ready.commits[key]
+        facts = {**about, "panel": name, "panel_hash": committed, **journal.about}
         return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
 
-    def consent(start: int) -> NewEvent:
+    with writing(desk.conn):
+        if ready.resumes is not None:
+            plans = {key: one.plan for key, one in ready.plans.items()}
+            start = ready.resumes.event.detail["first"]
+        else:
+            made = events.append(desk.conn, desk.reviewer, [*map(plan, ready.commits)]).events
+            plans = dict(zip(ready.commits, (one.key for one in made), strict=True))
+            start = made[0].seq
         facts: dict[str, Any] = {
             **about,
             "panel": ready.asked.panel,
@@ -353,26 +355,14 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
             "left": len(ready.keys),
             "filter": order.shown,
             "source": order.source,
-            "rule": rule,
+            "rule": first.seats.panel.rule_body(first.case.rubric, first.case.tags),
             **agreed_facts(order, ready.plan),
             "jurors": [seat_body(juror) for juror in first.seats.panel.jurors],
             "first": start,
         }
-        return NewEvent("rerun_planned", desk.at(), run=first.item.run.hash, detail=facts)
-
-    if ready.resumes is not None:
-        with writing(desk.conn):
-            agreed = consent(ready.resumes.event.detail["first"])
-            events.append(desk.conn, desk.reviewer, [agreed])
-        return {key: one.plan for key, one in ready.plans.items()}
-    made: list[Event] = []
-    for start in range(0, len(ready.keys), _TOGETHER):
-        keys = ready.keys[start : start + _TOGETHER]
-        with writing(desk.conn):
-            made += events.append(desk.conn, desk.reviewer, [plan(key) for key in keys]).events
-            if start + _TOGETHER >= len(ready.keys):
-                events.append(desk.conn, desk.reviewer, [consent(made[0].seq)])
-    return dict(zip(ready.keys, (one.key for one in made), strict=True))
+        agreed = NewEvent("rerun_planned", desk.at(), run=first.item.run.hash, detail=facts)
+        events.append(desk.conn, desk.reviewer, [agreed])
+    return plans
 
 
 def _finish(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -19,7 +20,7 @@ from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, Juror, seat_body
 from reviewdesk.domain.panel.prompt import VERSION
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
-from reviewdesk.domain.panel.vendors import OTHER_NAMES
+from reviewdesk.domain.panel.vendors import OTHER_NAMES, VENDORS
 from reviewdesk.domain.values import BY_REGIME, LABEL_RULES, Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
@@ -356,17 +357,13 @@ _HINT = "Name a panel file with --panel."
 
 
 def panel_of(
-    verdict: Verdict,
-    header: Mapping[str, Any],
-    vendors: Mapping[str, str],
-    wanted: Collection[str] | None = None,
+    verdict: Verdict, header: Mapping[str, Any], wanted: Collection[str] | None = None
 ) -> PanelSpec:
     """Return the jurors and the rule of a verdict, as a panel that asks the vendors' endpoints.
 
     A report comes from outside, so it never decides where a key is sent: addresses and names of
-    variables come from a panel file alone. ``vendors`` maps each vendor to its endpoint's host, and
-    ``wanted`` names the jurors to ask. Raise UsageError if the report does not state one's model,
-    vendor or prompt, or it was asked at another address.
+    variables come from a panel file alone. ``wanted`` names the jurors to ask. Raise UsageError if
+    the report does not state one's model, vendor or prompt, or it was asked at another address.
     """
     if not verdict.ballots:
         raise UsageError(f"{verdict.id}: has no jurors", _HINT)
@@ -376,26 +373,25 @@ def panel_of(
     known = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     settings = {one["id"]: one for one in known if isinstance(one.get("id"), str)}
     jurors = tuple(
-        _juror(cast, body, settings.get(cast.id, {}), vendors)
+        _juror(cast, body, settings.get(cast.id, {}))
         for cast, body in zip(verdict.ballots, bodies, strict=True)
         if wanted is None or cast.id in wanted
     )
     return PanelSpec("the report's own panel", jurors, rule_of(verdict, PanelRule()))
 
 
-def _juror(
-    cast: Ballot, body: CanonicalBallot, settings: Mapping[str, Any], vendors: Mapping[str, str]
-) -> Juror:
+def _juror(cast: Ballot, body: CanonicalBallot, settings: Mapping[str, Any]) -> Juror:
     if not cast.model:
         raise UsageError(f"the report does not say which model {cast.id!r} is", _HINT)
     word = (cast.vendor or "").strip().lower()
     known = family(cast.model, cast.vendor)
     vendor = OTHER_NAMES.get(word, word) or (known.name if known else "")
-    if vendor not in vendors:
+    address = VENDORS[vendor].base_url if vendor in VENDORS else None
+    if address is None:
         where = f"{cast.id!r} ({cast.model})"
         raise UsageError(f"the report does not say where {where} is asked", _HINT)
     host = settings.get("host")
-    if host is not None and host != vendors[vendor]:
+    if host is not None and host != urlsplit(address).netloc:
         raise UsageError(f"{cast.id!r} was asked at an address other than {vendor}'s own", _HINT)
     own = body.get("meta") or {}
     if own.get("extra") or own.get("reasoning"):

@@ -184,7 +184,7 @@ def test_a_live_verdict_reads_back_as_the_rule_that_decided(share: Any, kept: st
     again = read({key: value for key, value in made.items() if key not in {"decision", "score"}})
     assert assess(again).decision == assess(verdict).decision
     # Whoever asks again, asks under the same share.
-    panel = panel_of(verdict, {}, {"openai": "api.openai.com"}, ())
+    panel = panel_of(verdict, {}, ())
     assert own_share(panel.rule.supermajority) == kept
 
 

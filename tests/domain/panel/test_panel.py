@@ -217,7 +217,6 @@ def test_the_edges_of_what_a_panel_may_be(field: dict[str, Any]) -> None:
 
 
 EMPTY: Any = {"id": "v", "case": {"test": "t"}, "jurors": []}
-VENDORS = {"openai": "api.openai.com", "ollama": "127.0.0.1:11434"}
 
 
 def made(**juror: Any) -> Verdict:
@@ -234,25 +233,25 @@ def told(**juror: Any) -> Any:
 
 
 def test_jurors_and_rule_are_taken_over() -> None:
-    found = panel_of(made(vendor="OpenAI", weight=2.0, temperature=0.5), {}, VENDORS)
+    found = panel_of(made(vendor="OpenAI", weight=2.0, temperature=0.5), {})
     (juror,) = found.jurors
     assert (juror.name, juror.model, juror.vendor) == ("a", "gpt-5-mini", "openai")
     assert (juror.weight, juror.temperature) == (2.0, 0.5)
     assert (found.rule.threshold, found.rule.strategy) == (0.4, "median")
     # A family that is a vendor is enough.
-    assert panel_of(made(), {}, VENDORS).jurors[0].vendor == "openai"
+    assert panel_of(made(), {}).jurors[0].vendor == "openai"
 
 
 def test_prompts_come_from_the_report() -> None:
     header = told(system_prompt="Be strict.", prompt="{output}", max_tokens=99)
     verdict = made(prompt_sha256=prompt_sha256("Be strict.", "{output}"))
-    (juror,) = panel_of(verdict, header, VENDORS).jurors
+    (juror,) = panel_of(verdict, header).jurors
     assert (juror.system_prompt, juror.prompt, juror.max_tokens) == ("Be strict.", "{output}", 99)
 
 
 def test_a_report_never_says_where_a_key_goes() -> None:
     header = told(base_url="https://evil.example/v1", api_key_env="OPENAI_API_KEY")
-    (juror,) = panel_of(made(), header, VENDORS).jurors
+    (juror,) = panel_of(made(), header).jurors
     assert (juror.base_url, juror.api_key_env) == (None, None)
 
 
@@ -270,7 +269,7 @@ def test_a_report_never_says_where_a_key_goes() -> None:
 )
 def test_what_cannot_be_asked_again_names_way_out(verdict: Verdict, header: Any, said: str) -> None:
     with pytest.raises(UsageError) as raised:
-        panel_of(verdict, header, VENDORS)
+        panel_of(verdict, header)
     assert str(raised.value) == f"{said}. Name a panel file with --panel."
 
 
@@ -278,20 +277,19 @@ def test_only_who_is_asked_has_to_be_known() -> None:
     body = made().body
     both: Any = {**body, "jurors": [*body["jurors"], {"id": "b", "score": 0.1, "model": "own"}]}
     verdict = verdict_from_body(both)
-    assert [juror.name for juror in panel_of(verdict, {}, VENDORS, {"a"}).jurors] == ["a"]
+    assert [juror.name for juror in panel_of(verdict, {}, {"a"}).jurors] == ["a"]
     for wanted in (None, {"b"}):
         with pytest.raises(UsageError, match="where 'b'"):
-            panel_of(verdict, {}, VENDORS, wanted)
+            panel_of(verdict, {}, wanted)
 
 
 @pytest.mark.parametrize("junk", [None, 1, [], "x", {"jurors": 1}, {"jurors": [1, {"id": 2}]}])
 def test_what_a_report_keeps_of_its_panel_may_be_anything(junk: Any) -> None:
-    assert panel_of(made(), {"meta": {"panel": junk}}, VENDORS).jurors[0].system_prompt is None
+    assert panel_of(made(), {"meta": {"panel": junk}}).jurors[0].system_prompt is None
 
 
 def test_google_is_gemini() -> None:
-    placed = {"gemini": "generativelanguage.googleapis.com"}
-    (juror,) = panel_of(made(model="gemini-2.5-pro", vendor="Google"), {}, placed).jurors
+    (juror,) = panel_of(made(model="gemini-2.5-pro", vendor="Google"), {}).jurors
     assert juror.vendor == "gemini"
 
 
