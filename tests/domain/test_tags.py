@@ -68,13 +68,10 @@ def test_commas_separate_spaces_join_and_no_endless_tag_is_quoted_whole() -> Non
         split_tags("a, !b")
 
 
-def test_several_tags_keep_their_order_and_are_there_once() -> None:
+def test_several_tags_keep_their_order_and_a_files_are_taken_as_far_as_they_go() -> None:
     assert normal_tags(["Tone", "policy", " tone"]) == ("tone", "policy")
     with pytest.raises(UsageError, match="comma"):
         normal_tags(["tone", "a,b"])
-
-
-def test_a_files_tags_are_taken_as_far_as_they_go() -> None:
     assert usable_tags(["Tone", "a,b", "x" * 41, "", "tone", "wrong policy"]) == (
         "tone",
         "wrong-policy",
@@ -102,16 +99,14 @@ def test_a_filter_reads_a_tag_as_one_word(text: str) -> None:
 MANY = tuple(f"tag-{i}" for i in range(20))
 
 
-def test_a_desk_begins_with_the_usual_tags_and_leaves_digits_free() -> None:
+def test_a_desk_begins_with_the_usual_tags_or_with_the_configured_ones() -> None:
     assert digit_tags((), (), ()) == USUAL
     assert digit_tags((), (), ("own", USUAL[4])) == (*USUAL, "own")
     assert len(USUAL) < DIGITS
-
-
-def test_configured_tags_begin_a_desk_in_the_place_of_usual_ones() -> None:
     assert digit_tags((), ("a", "b"), ()) == ("a", "b")
     assert digit_tags((), ("a", "b"), ("b", "c")) == ("a", "b", "c")
     assert digit_tags((), MANY, ("c",)) == MANY[:DIGITS]
+    assert tuple(map(normal_tag, USUAL)) == USUAL
 
 
 def test_no_digit_changes_its_meaning_and_a_new_tag_takes_the_next_free_one() -> None:
@@ -124,7 +119,3 @@ def test_no_digit_changes_its_meaning_and_a_new_tag_takes_the_next_free_one() ->
         places = after
     assert places == (*USUAL, "one", "two", "three")
     assert digit_tags(("a", "b"), ("x", "b"), ("c",)) == ("a", "b", "x", "c")
-
-
-def test_the_usual_tags_are_tags() -> None:
-    assert tuple(map(normal_tag, USUAL)) == USUAL

@@ -43,11 +43,15 @@ def test_the_pass_line(answer: dict[str, Any], vote: bool | None, contradicts: b
     assert read_.usable
 
 
-def test_without_a_threshold_a_score_is_no_vote() -> None:
+def test_a_score_without_a_threshold_and_a_failed_ballot_contradict_nothing() -> None:
     read_ = ballot({"id": "j", "score": 0.9}, threshold=None)
     assert (read_.vote, read_.score, read_.usable) == (None, 0.9, True)
     # Nor can it contradict what is stated.
     assert not contradicted({"id": "j", "score": 0.1, "pass": True}, threshold=None)
+    # What such a juror states beside its failure is no answer.
+    verdict = read(body(juror("a", 0.0, status="empty", **{"pass": True})), threshold=0.7)
+    assert verdict.ballots[0].score is None
+    assert assess(verdict).mismatches == ()
 
 
 @pytest.mark.parametrize(
@@ -93,13 +97,6 @@ def test_what_is_no_finite_number_is_no_score(value: Any) -> None:
     assert (read_.score, read_.status) == (None, Status.ABSTAINED)
 
 
-def test_a_ballot_that_failed_contradicts_nothing() -> None:
-    # What such a juror states beside its failure is no answer.
-    verdict = read(body(juror("a", 0.0, status="empty", **{"pass": True})), threshold=0.7)
-    assert verdict.ballots[0].score is None
-    assert assess(verdict).mismatches == ()
-
-
 def test_tally_seats_those_who_did_not_vote() -> None:
     # Votes: pass by score, fail stated, withheld, failed, abstained.
     value = body(
@@ -122,22 +119,16 @@ def test_jurors_are_their_seats_not_their_names() -> None:
     ]
 
 
-def test_policy_is_the_verdicts_then_the_reports() -> None:
+def test_policy_is_the_verdicts_then_the_reports_and_else_unknown() -> None:
     value = panel(0.6, threshold=0.5, weights={"j0": 3.0})
     verdict = read(value, threshold=0.9, quorum="2/3", strategy="mean", weights={"j0": 1, "x": 2})
     assert verdict.policy == Policy(0.5, "2/3", Strategy.MEAN, None, {"j0": 3.0, "x": 2})
     assert verdict.ballots[0].vote is True
     assert verdict.ballots[0].weight == 3.0
-
-
-def test_nothing_is_invented_for_an_unknown_policy_and_a_threshold_of_0_is_known() -> None:
     assert read(panel(0.6)).policy == Policy()
     # 0 must not read as absent and give way to the report's .9.
     verdict = read(panel(0.6, threshold=0), threshold=0.9)
     assert (verdict.policy.threshold, verdict.ballots[0].vote) == (0.0, True)
-
-
-def test_a_jurors_own_weight_stands_before_the_policys() -> None:
     value = body(juror("a", 0.5, weight=2.5), juror("b", 0.5))
     verdict = read(value, weights={"a": 1.0, "b": 4.0})
     assert [one.weight for one in verdict.ballots] == [2.5, 4.0]

@@ -236,14 +236,11 @@ def walked(value: dict[str, Any], **defaults: Any) -> Trail:
     return trail(verdict, assess(verdict))
 
 
-def test_scores_before_the_trim_and_what_is_left_after_it() -> None:
+def test_scores_before_the_trim_and_after_ours_or_the_stated_one() -> None:
     found = walked(panel(0.1, 0.8, None, 0.9, 0.7, 0.6), strategy="trimmed_mean")
     assert found.pre_trim == (0.1, 0.8, None, 0.9, 0.7, 0.6)
     # A fifth of five drops .1 and .9; (.6 + .7 + .8) / 3.
     assert found.post_trim == pytest.approx(0.7)
-
-
-def test_the_trim_that_a_report_states_is_the_one_that_counts() -> None:
     stated = {"method": "quantile", "dropped_low": ["j0"], "dropped_high": [], "rule_version": "7"}
     found = walked(panel(0.1, 0.8, 0.9, trim=stated))
     # Only .1 went: (.8 + .9) / 2.
@@ -312,31 +309,22 @@ def test_another_rule_counts_everyone_and_says_whom_a_trim_would_leave_out(rule:
     assert states(strategy=rule.value, quorum=0.6) == (WHOLE, ENDS, False)
 
 
-def test_a_quorum_without_a_strategy_is_a_rule_as_well() -> None:
+def test_which_trim_stands_beside_the_rule() -> None:
     assert states(quorum=0.6) == (WHOLE, ENDS, False)
     assert states(regime="irreversible") == (WHOLE, ENDS, False)
     # A dispute goes to a person with its full panel.
     assert states(regime="dispute") == (WHOLE, ENDS, False)
-
-
-def test_our_trim_stands_where_it_decided_or_no_rule_is_known() -> None:
     assert states(strategy="trimmed_mean", decision="pass") == (CUT, NOBODY, True)
     assert states(regime="routine", decision="pass") == (CUT, NOBODY, True)
     assert states(decision="pass") == (CUT, NOBODY, True)
-
-
-def test_a_stated_trim_stands_under_any_rule() -> None:
     trim = {"method": "quantile", "dropped_low": ["j1"], "dropped_high": ["j3"]}
     stated = ["counted", "trimmed_low", "counted", "trimmed_high", "counted"]
     assert states(strategy="quorum", quorum=0.6, trim=trim) == (stated, NOBODY, False)
     none = {"method": "none"}
     assert states(strategy="trimmed_mean", trim=none) == (WHOLE, NOBODY, False)
-
-
-def test_the_rule_of_a_trim_without_names_is_no_stated_trim() -> None:
     # As a live report under a quorum states it: the fraction is part of the panel, not of the rule.
-    trim = {"method": "quantile", "fraction": 0.2, "rounding": "down"}
-    assert states(strategy="quorum", quorum=0.6, trim=trim) == (WHOLE, ENDS, False)
+    nameless = {"method": "quantile", "fraction": 0.2, "rounding": "down"}
+    assert states(strategy="quorum", quorum=0.6, trim=nameless) == (WHOLE, ENDS, False)
 
 
 def test_the_median_that_stands_in_trims_nobody() -> None:

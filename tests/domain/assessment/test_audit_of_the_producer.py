@@ -178,14 +178,11 @@ def test_words_that_differ_may_leave_a_rule_open() -> None:
     assert kinds(same | {"label": "UNCLEAR"}) == [Breach.LABEL]
 
 
-def test_a_regime_without_a_strategy_may_have_chosen_another_rule() -> None:
+def test_a_regime_may_have_chosen_another_rule() -> None:
     # Two of three votes pass at .7; the mean .6 fails.
     value = panel(0.8, 0.8, 0.2, decision="fail")
     assert kinds(value, threshold=0.7, quorum=0.5) == [Breach.QUORUM]
     assert kinds(value | {"regime": "irreversible"}, threshold=0.7, quorum=0.5) == []
-
-
-def test_an_irreversible_verdict_may_be_decided_by_its_median() -> None:
     # Of .8 .8 0 at .7 the mean, .533, fails and the median, .8, passes.
     value = panel(0.8, 0.8, 0.0, decision="pass")
     assert kinds(value, threshold=0.7, strategy="mean") == [Breach.DECISION]
@@ -276,13 +273,10 @@ def test_a_trim_is_held_to_its_own_words(trim: dict[str, Any], told: str | None)
     assert found == (() if told is None else (told,))
 
 
-def test_marks_of_an_unnamed_method_prove_nothing() -> None:
+def test_what_marks_and_dropped_jurors_prove_of_a_trim() -> None:
     seats = (juror("a", 0.5, trimmed="low"), juror("b", 0.1), juror("c", 0.9))
     assert kinds(body(*seats)) == []
     # With a fraction in the report's defaults, there is a rule to hold it to.
     assert kinds(body(*seats), trim_fraction=0.2) == [Breach.TRIM]
-
-
-def test_a_dropped_juror_without_a_score_is_no_end_of_the_panel() -> None:
     stated = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j3"], "dropped_high": ["j2"]}
     assert kinds(panel(0.1, 0.5, 0.9, None, trim=stated)) == [Breach.TRIM]

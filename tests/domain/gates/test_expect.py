@@ -104,9 +104,13 @@ def test_a_figure_and_its_limit(value: float, status: GateStatus, margin: float)
     assert found.margin == pytest.approx(margin, abs=1e-15)
 
 
-def test_what_is_undefined_is_skipped() -> None:
+def test_what_is_undefined_or_of_a_judge_without_signal_is_skipped() -> None:
     found = by_target(metrics(brier=None))["brier"]
     assert (found.status, found.margin, found.note) == (SKIP, None, "undefined")
+    # Sensitivity 1/2 and specificity 1/2: J = 0.
+    found = by_target(metrics())["corrected_rate"]
+    assert (found.status, found.note) == (SKIP, "the judge carries no signal")
+    assert (found.value, found.limit) == (0.5, 0.5)
 
 
 def metrics(count: int = 1, observed: float | None = 0.5, **figures: Any) -> Metrics:
@@ -136,13 +140,6 @@ def test_the_document_s_defaults() -> None:
     assert [made.status for made in found.values()] == [PASS, PASS, PASS]
     assert found["ece"].margin == pytest.approx(0.0125)
     assert found["corrected_rate"].margin == pytest.approx(0.0714)
-
-
-def test_a_judge_without_signal_is_not_held_to_its_rate() -> None:
-    # Sensitivity 1/2 and specificity 1/2: J = 0.
-    found = by_target(metrics())["corrected_rate"]
-    assert (found.status, found.note) == (SKIP, "the judge carries no signal")
-    assert (found.value, found.limit) == (0.5, 0.5)
 
 
 def test_the_rate_is_a_gate_only_with_counts_and_an_observed_rate() -> None:

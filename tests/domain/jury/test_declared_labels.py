@@ -47,9 +47,14 @@ def test_the_fallback_label_is_inconclusive(strategy: str) -> None:
     assert counted("KEEP", "KEEP", "KEEP", strategy=strategy).decision is Decision.PASS
 
 
-def test_a_declared_fallback_is_inconclusive_if_jurors_choose_it() -> None:
+def test_a_fallback_is_inconclusive_if_chosen_and_given_where_nobody_answered() -> None:
     labels = ["KEEP", "REJECT", "UNCLEAR"]
     assert counted("UNCLEAR", "UNCLEAR", "KEEP", labels=labels).decision is Decision.INCONCLUSIVE
+    lost = [ballot("a", error="down"), ballot("b", error="down")]
+    for strategy in ("majority", "unanimous", "weighted_vote", "first_disagreement"):
+        found = aggregate(lost, strategy, fallback="UNCLEAR")
+        assert found.label_vote is not None
+        assert (found.label_vote.label, found.decision) == ("UNCLEAR", Decision.ERROR)
 
 
 def test_a_word_outside_the_labels_is_a_failed_ballot() -> None:
@@ -153,14 +158,6 @@ def test_labels_without_meanings_take_those_of_their_words() -> None:
     panel = Panel(labels=["yes", "no", "unsure"])
     assert panel.strategy_for(()) is Strategy.MAJORITY
     assert (panel.rule.passing, panel.rule.failing) == (("yes",), ("no",))
-
-
-def test_a_fallback_of_ones_own_is_given_where_nobody_answered() -> None:
-    lost = [ballot("a", error="down"), ballot("b", error="down")]
-    for strategy in ("majority", "unanimous", "weighted_vote", "first_disagreement"):
-        found = aggregate(lost, strategy, fallback="UNCLEAR")
-        assert found.label_vote is not None
-        assert (found.label_vote.label, found.decision) == ("UNCLEAR", Decision.ERROR)
 
 
 def test_a_route_to_scores_asks_for_no_labels() -> None:

@@ -101,9 +101,6 @@ def test_the_warning_names_the_relatives_and_nobody_else() -> None:
     assert "j0, j2" in warned
     assert "j1" not in warned
     assert "anthropic" in warned
-
-
-def test_a_reported_kinship_that_the_models_do_not_show_still_warns() -> None:
     warned = bias_warning(_jurors("house-model"), Generator(None), low=True, shared=True)
     assert warned is not None
     assert "j0" not in warned

@@ -41,9 +41,12 @@ def test_how_many_are_dropped(n: int, fraction: float, down: int, nearest: int, 
     assert trim_count(n, fraction, Rounding.UP) == up
 
 
-def test_nobody_answered() -> None:
+def test_a_fifth_is_trimmed_where_nothing_is_said_and_of_nobody_nothing() -> None:
     assert trimmed_mean([], 0.2) is None
     assert trimmed_mean([None, None], 0.2) is None
+    # A fifth of five is one at each end: 78 + 81 + 84 = 243 of three.
+    assert trimmed_mean([72, 78, 81, 84, 89]) == pytest.approx(81, abs=1e-12)
+    assert trim([72, 78, 81, 84, 89]).per_side == trim_count(5) == breakdown(5).tolerates == 1
 
 
 @pytest.mark.parametrize(
@@ -127,12 +130,6 @@ def test_an_unknown_rounding_is_an_error(n: int) -> None:
         with pytest.raises(UsageError, match="no rounding 'bogus'") as caught:
             call()
         assert "down, nearest, up" in str(caught.value)
-
-
-def test_a_fifth_is_trimmed_where_nothing_is_said() -> None:
-    # A fifth of five is one at each end: 78 + 81 + 84 = 243 of three.
-    assert trimmed_mean([72, 78, 81, 84, 89]) == pytest.approx(81, abs=1e-12)
-    assert trim([72, 78, 81, 84, 89]).per_side == trim_count(5) == breakdown(5).tolerates == 1
 
 
 @pytest.mark.parametrize("fraction", [0.5, -0.1, float("nan"), float("inf")])

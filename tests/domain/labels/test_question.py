@@ -166,27 +166,29 @@ def test_a_corrected_label_changes_the_figures_and_not_the_draw() -> None:
     assert found.look.high < 1.0 or found.look.low < ask(labels).look.low
 
 
-def test_the_question_is_answered_and_one_may_stop() -> None:
+def test_the_question_is_answered_one_may_stop_and_the_census_answers_all() -> None:
     found = ask(label(10))
     assert (found.reply, found.safe) == (Reply.NOT_YET, False)
     found = ask(label(70))
     assert (found.reply, found.safe, found.more) == (Reply.YES, True, 0)
     assert found.look.low >= 0.8
     assert ask(label(70), question=replace(QUESTION, op="<=", limit=0.5)).reply is Reply.NO
-
-
-def test_an_interval_as_narrow_as_asked_is_safe_to_stop_at() -> None:
-    question = RunQuestion("accuracy", width=0.2, guesses=QUESTION.guesses)
-    found = ask(label(80, question), question=question)
-    assert found.look.high - found.look.low <= 0.2
-    assert (found.safe, found.reply) == (True, Reply.YES)
-
-
-def test_the_census_answers_every_question() -> None:
     found = ask(label(110))
     assert found.look.labels == 110
     assert found.pending == ()
     assert (found.look.low, found.look.high) == (1.0, 1.0)
+
+
+def test_a_width_and_the_brier_score_are_asked_about_like_the_limit_of_a_rate() -> None:
+    question = RunQuestion("accuracy", width=0.2, guesses=QUESTION.guesses)
+    found = ask(label(80, question), question=question)
+    assert found.look.high - found.look.low <= 0.2
+    assert (found.safe, found.reply) == (True, Reply.YES)
+    question = RunQuestion("brier", "<=", 0.2, guesses={0: 0.1, 1: 0.1, 3: 0.05})
+    found = ask(label(90, question), question=question)
+    # Confidence .9 and .8, always right: .01 and .04.
+    assert found.look.estimate == pytest.approx((90 * 0.01 + 20 * 0.04) / 110, abs=0.02)
+    assert found.reply is Reply.YES
 
 
 def test_labels_from_before_the_question_are_known_and_not_drawn_again() -> None:
@@ -206,14 +208,6 @@ def test_closing_counts_what_was_passed_over_against_both_ends() -> None:
     # The first has no label: it counts both ways, and not as a label.
     assert (found.look.labels, found.waiting) == (4, 0)
     assert found.look.high - found.look.low == pytest.approx(1 - 4 / 110, abs=1e-9)
-
-
-def test_the_brier_score_is_asked_about_like_a_rate() -> None:
-    question = RunQuestion("brier", "<=", 0.2, guesses={0: 0.1, 1: 0.1, 3: 0.05})
-    found = ask(label(90, question), question=question)
-    # Confidence .9 and .8, always right: .01 and .04.
-    assert found.look.estimate == pytest.approx((90 * 0.01 + 20 * 0.04) / 110, abs=0.02)
-    assert found.reply is Reply.YES
 
 
 DIFFER = QuestionItems({0: {2: True, 7: False}, 5: {1: True, 3: True}}, 40, {0: 0.5, 5: 0.5})

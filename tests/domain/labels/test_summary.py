@@ -68,22 +68,24 @@ def test_confidence_sources(source: str, passed: float, failed: float) -> None:
         assert confidence(row, source, scores_stated=False) == pytest.approx(expected)
 
 
-def test_the_reports_score_is_not_mixed_with_ours() -> None:
+def test_the_source_of_confidence_is_named_refused_and_not_mixed() -> None:
     row = _labelled(PASS, "pass", 0.8, stated_score=0.9)
     assert confidence(row, "support", scores_stated=True) == 0.9
     assert confidence(row, "support", scores_stated=False) == 0.8
     assert confidence(_labelled(PASS, "pass", 0.8), "support", scores_stated=True) is None
+    with pytest.raises(UsageError, match="agreement"):
+        make_rows([], _figures(), "agreement")
+    assert _strip().confidence_source == "support"
+    asked = make_rows([_labelled(PASS, "pass")], _figures(), "vote_share").lines
+    assert asked.confidence_source == "vote_share"
+    # 2/3 of the votes for what was right: (1/3)².
+    assert asked.labelled.brier == pytest.approx(1 / 9)
 
 
 @pytest.mark.parametrize("source", ["support", "score", "reported", "vote_share"])
 def test_what_is_missing_is_no_confidence(source: str) -> None:
     row = _labelled(PASS, "pass", None, passes=0, answered=0)
     assert confidence(row, source, scores_stated=False) is None
-
-
-def test_an_unknown_source_is_refused() -> None:
-    with pytest.raises(UsageError, match="agreement"):
-        make_rows([], _figures(), "agreement")
 
 
 def test_what_makes_no_row_is_counted() -> None:
@@ -200,16 +202,10 @@ def test_verdicts_without_that_confidence_are_left_out_and_told() -> None:
     assert "1 labelled verdicts have no confidence" in "\n".join(found.warnings)
 
 
-def test_the_source_asked_for_is_the_source_named() -> None:
-    assert _strip().confidence_source == "support"
-    asked = make_rows([_labelled(PASS, "pass")], _figures(), "vote_share").lines
-    assert asked.confidence_source == "vote_share"
-    # 2/3 of the votes for what was right: (1/3)².
-    assert asked.labelled.brier == pytest.approx(1 / 9)
-
-
-def test_nothing_decided_has_no_observed_rate() -> None:
+def test_without_labels_or_decisions_nothing_is_known() -> None:
     assert _strip(passed=0, failed=0, sizes={}).labelled.observed_positive_rate is None
+    found = make_rows([], _figures(10, 0, sizes={REST_PASS: 10})).share("accuracy")
+    assert (found.estimate, found.bounded, found.reason) == (None, False, NO_LABEL)
 
 
 def test_blind_labels_stand_beside_all_others() -> None:
@@ -388,11 +384,6 @@ def test_the_estimate_by_hand_and_the_bounds_of_an_unlabelled_stratum() -> None:
     assert found.low == pytest.approx(0.25 * (low - 0.05))
     assert found.high == pytest.approx(0.25 * (high + 0.05) + 0.75)
     assert found.reason == UNLABELLED
-
-
-def test_without_labels_nothing_is_known() -> None:
-    found = make_rows([], _figures(10, 0, sizes={REST_PASS: 10})).share("accuracy")
-    assert (found.estimate, found.bounded, found.reason) == (None, False, NO_LABEL)
 
 
 def test_a_trusted_set_from_elsewhere() -> None:

@@ -62,9 +62,12 @@ def test_a_small_panel_of_few_families() -> None:
     assert strange.warnings[1:] == ("0 known families: under three, jurors may be wrong together",)
 
 
-def test_one_model_on_two_seats() -> None:
+def test_one_model_on_two_seats_and_a_missing_rubric_are_warned_of() -> None:
     twice = (*seats(), Juror("again", "openai/GPT-6.1-Sol", "openrouter"))
     assert look(twice).warnings == ("one model on 2 seats: j1, again (gpt-6.1-sol)",)
+    assert look(seats(), rubric=None).warnings == (
+        "the panel has no rubric, so each case must bring its own",
+    )
 
 
 def test_the_generators_own_family() -> None:
@@ -96,12 +99,6 @@ def test_a_key_over_plain_http(base_url: str | None, host: str | None) -> None:
     assert found.warnings == expected
     keyless = Juror("x", "qwen3", "vllm", base_url=base_url)
     assert look((*seats(4), keyless)).warnings == ()
-
-
-def test_a_panel_without_a_rubric() -> None:
-    assert look(seats(), rubric=None).warnings == (
-        "the panel has no rubric, so each case must bring its own",
-    )
 
 
 def test_cost_and_bribe() -> None:

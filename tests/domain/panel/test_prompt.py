@@ -83,15 +83,12 @@ def test_a_nonce_that_the_case_holds_is_not_used() -> None:
     assert fresh_nonce({"output": "x"}, lambda: "dddd") == "dddd"
 
 
-def test_sections_without_a_text_are_left_out() -> None:
+def test_sections_follow_in_order_and_those_without_a_text_are_left_out() -> None:
     slots = Case("c", output="", input="Why?", context={"tone": "dry"}).slots("Be brief.")
     assert render(None, None, slots, NONCE).user == (
         f"Rubric:\nBe brief.\n\nInput:\n<input-{NONCE}>\nWhy?\n</input-{NONCE}>\n\n"
         f"Response under test:\n<response-{NONCE}>\n\n</response-{NONCE}>{CLOSING}"
     )
-
-
-def test_a_full_case_fills_every_section_in_order() -> None:
     case = Case("c", "out", input="in", alternative="alt", reference=("r1", "r2"), rubric="own")
     user = render(None, None, case.slots("the panel's"), NONCE).user
     heads = ["Rubric:\nown", "Input:\n<", "Reference:\nr1\nr2", "Response under test:\n<", "Alt"]

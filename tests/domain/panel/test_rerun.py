@@ -45,14 +45,11 @@ def again(*ballots: Any) -> Rerun:
     )  # fmt: skip
 
 
-def test_a_whole_panel_decides_by_its_own_rule() -> None:
+def test_a_whole_panel_decides_by_its_own_rule_and_ballots_that_stay_by_the_verdicts() -> None:
     found = seating(made(ballot("x", 0.9)), PANEL, RerunRequest())
     assert [juror.name for juror in found.asked.values()] == ["a", "b", "c"]
     assert found.kept == {}
     assert found.panel.rule.threshold == 0.5
-
-
-def test_ballots_that_stay_keep_their_seats_and_the_verdicts_rule() -> None:
     verdict = made(ballot("a", 0.9), ballot("b", None), ballot("c", 0.1), strategy="median")
     found = seating(verdict, PANEL, RerunRequest(RerunScope.MISSING))
     assert {seat: juror.name for seat, juror in found.asked.items()} == {1: "b"}
@@ -109,9 +106,13 @@ def test_flip_rates_count_only_votes_given_twice() -> None:
     }
 
 
-def test_a_ballot_that_stayed_was_not_asked_again() -> None:
+def test_only_pass_and_fail_of_who_was_asked_again_flip() -> None:
     before = made(ballot("a", 0.9), ballot("b", None))
     assert flip_rates([(before, [again(ballot("a", 0.9), ballot("b", 0.4))])]) == ()
+    assert flipped(Decision.PASS, Decision.FAIL)
+    assert not flipped(Decision.PASS, Decision.PASS)
+    assert not flipped(Decision.PASS, Decision.INCONCLUSIVE)
+    assert not flipped(None, Decision.FAIL)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +129,6 @@ def test_a_ballot_that_stayed_was_not_asked_again() -> None:
 )
 def test_correct_is_derived_anew(decision: Any, truth: str | None, expected: bool | None) -> None:
     assert correct(decision, truth) is expected
-
-
-def test_only_pass_and_fail_flip() -> None:
-    assert flipped(Decision.PASS, Decision.FAIL)
-    assert not flipped(Decision.PASS, Decision.PASS)
-    assert not flipped(Decision.PASS, Decision.INCONCLUSIVE)
-    assert not flipped(None, Decision.FAIL)
 
 
 def test_seats_say_nothing_that_is_unknown() -> None:

@@ -184,13 +184,10 @@ def test_an_order_is_completed_from_the_cursor() -> None:
     assert complete_order("score", 1) == Completion(0, 5, complete_order("s", 1).options)
 
 
-def test_every_flag_has_a_meaning() -> None:
+def test_every_flag_has_a_meaning_and_no_two_words_are_one() -> None:
     assert MEANINGS.keys() == SHORT.keys() == set(Flag)
     assert len(set(SHORT.values())) == len(SHORT)
     assert words.HEADINGS.keys() == words.CHOICES.keys()
-
-
-def test_no_two_words_are_one() -> None:
     # The short name of a flag hides no state, and all of them can be read.
     assert not {words.short(flag) for flag in Flag} & words.STATES.keys()
     with pytest.raises(FilterError):

@@ -425,9 +425,12 @@ def test_flags_and_searches_are_seen_within_parentheses(found: Filter) -> None:
     assert found.hidden == bool(hidden & set(found.terms()))
 
 
-def test_what_only_a_group_asks_for_is_asked_for() -> None:
+def test_groups_are_read_and_what_only_they_ask_for_is_asked_for() -> None:
     assert parse_filter("mark (note|(text~fee tag:x))").searches
     assert not parse_filter('mark (tag:"text~fee")').searches
+    groups = parse_filter(EXAMPLE).groups
+    assert [len(group) for group in groups] == [2, 1]
+    assert isinstance(groups[1][0], Nested)
 
 
 @given(FILTERS, st.data())
@@ -451,12 +454,6 @@ def test_the_bar_binds_tighter_than_the_space() -> None:
     assert parse_filter("esc|!( bias  mark )") == Filter(
         ((esc, Nested(both.filter, negated=True)),)
     )
-
-
-def test_the_example_of_the_help_is_a_filter() -> None:
-    groups = parse_filter(EXAMPLE).groups
-    assert [len(group) for group in groups] == [2, 1]
-    assert isinstance(groups[1][0], Nested)
 
 
 @pytest.mark.parametrize("opened", ["(", "!(", "esc|(", "(esc "])

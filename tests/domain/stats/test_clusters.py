@@ -30,31 +30,25 @@ def clusters(tests: list[int], cells: list[int], contents: list[int] | None = No
     return found
 
 
-def test_cases_whose_contents_agree_are_one_label_each() -> None:
+def test_cases_whose_contents_agree_are_one_label_each_and_others_are_averaged() -> None:
     # Two cases right and two wrong, of three contents each: the residuals are +-1/2, so that
     # 4/3 · 4 · (3/2)² over 12/11 · 12/4 is 11/3. Averaged with 3, of which it is at most 2 above 1.
     tests = [at // 3 for at in range(12)]
     found = clusters(tests, [TP] * 6 + [FN] * 6).effect(RIGHT, WRONG, Target.ITEMS)
     assert found.deff == pytest.approx(3)
     assert found.z == pytest.approx(t_quantile(0.975, 3))
-
-
-def test_cases_whose_contents_differ_are_averaged_with_one_that_agrees() -> None:
     # Each of four cases is right once of two: no excess from four wrong cases, 1 from one more.
     tests = [at // 2 for at in range(8)]
     found = clusters(tests, [TP, FN] * 4).effect(RIGHT, WRONG, Target.ITEMS)
     assert found.deff == pytest.approx(1 + 1 / 5)
 
 
-def test_without_an_error_the_cases_are_the_labels_and_a_run_ignores_cases() -> None:
+def test_without_an_error_the_cases_are_the_labels_and_a_run_or_one_case_ignores_them() -> None:
     tests = [at // 5 for at in range(40)]
     found = clusters(tests, [TP] * 40).effect(RIGHT, WRONG, Target.ITEMS)
     assert 40 / found.deff == pytest.approx(8)
     tests = [at // 5 for at in range(40)]
     assert clusters(tests, [TP, FN] * 20).effect(RIGHT, WRONG, Target.RUN).deff == 1
-
-
-def test_one_case_for_everything_says_nothing_of_cases() -> None:
     assert clusters([7] * 10, [TP, FN] * 5).effect(RIGHT, WRONG, Target.ITEMS).deff == 1
 
 

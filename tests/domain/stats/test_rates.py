@@ -126,12 +126,14 @@ def test_quantile_and_cdf_are_each_other_s_inverse(p: float, df: float) -> None:
     assert cdf(t_quantile(p, df), df) == pytest.approx(p, abs=1e-12 + df * 1e-17)
 
 
-def test_many_degrees_of_freedom_are_normal() -> None:
+def test_z_is_the_two_sided_95_percent_point_and_many_degrees_of_freedom_are_normal() -> None:
     # Cornish and Fisher: t = z + (z³ + z) / (4·df) + O(df^-2).
     z = NormalDist().inv_cdf(0.975)
     for df in (10_000, 1_000_000):
         expected = z + (z**3 + z) / (4 * df)
         assert t_quantile(0.975, df) == pytest.approx(expected, abs=10 / df**2 + 1e-10)
+    # Oracle: the standard library's inverse normal.
+    assert pytest.approx(NormalDist().inv_cdf(0.975), abs=1e-12) == Z
 
 
 @given(st.floats(0, 20))
@@ -151,11 +153,6 @@ def test_a_probability_at_the_ends_has_no_quantile(p: float) -> None:
 def test_what_is_no_t_is_refused(t: float, df: float) -> None:
     with pytest.raises(ValueError, match="finite"):
         t_two_sided(t, df)
-
-
-def test_z_is_the_two_sided_95_percent_point() -> None:
-    # Oracle: the standard library's inverse normal.
-    assert pytest.approx(NormalDist().inv_cdf(0.975), abs=1e-12) == Z
 
 
 @pytest.mark.parametrize(
@@ -191,16 +188,16 @@ def test_rogan_gladen(
     assert how is status
 
 
-def test_no_trusted_set_has_zero_width() -> None:
+def test_the_correction_without_a_trusted_set_or_a_signal() -> None:
     found = Cells().correct(0.5)
     assert found.low == found.high == 0.5
-
-
-def test_a_judge_without_signal_keeps_the_raw_band() -> None:
     found = Cells(25, 25, 25, 25).correct(0.5)
     assert (found.rate, found.status) == (0.5, CorrectionStatus.SKIPPED_NO_SIGNAL)
     # z * sqrt(.25 / 100) = .0979982.
     assert (found.low, found.high) == pytest.approx((0.4020018, 0.5979982), abs=1e-6)
+    # z·√(.25/1) = .98 on either side of a half: clamped, the whole range.
+    assert wald(0.5, 1.0, 1.0, 1) == (0.0, 1.0)
+    assert wald(0.5, 0.9, 0.8, 0) == pytest.approx((3 / 7, 3 / 7))
 
 
 @pytest.mark.parametrize(
@@ -216,9 +213,3 @@ def test_a_judge_without_signal_keeps_the_raw_band() -> None:
 )
 def test_lang_reiczigel_is_undefined(k: int, n: int, cells: tuple[int, int, int, int]) -> None:
     assert lang_reiczigel(k, n, *cells) is None
-
-
-def test_one_label_is_a_trusted_set_and_none_is_not() -> None:
-    # z·√(.25/1) = .98 on either side of a half: clamped, the whole range.
-    assert wald(0.5, 1.0, 1.0, 1) == (0.0, 1.0)
-    assert wald(0.5, 0.9, 0.8, 0) == pytest.approx((3 / 7, 3 / 7))

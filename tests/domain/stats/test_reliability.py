@@ -134,10 +134,12 @@ def test_the_band_of_a_bin_and_where_it_lies() -> None:
     assert place(replace(one(1.0, 1.0, 4), accuracy=0.75)) is BinPosition.BELOW
 
 
-def test_no_rows_leave_everything_undefined() -> None:
+def test_without_rows_everything_is_undefined() -> None:
     found = fit(Rows.of([], []))
     assert (found.n, found.bins, found.auroc, found.brier) == (0, (), None, None)
     assert found.spiegelhalter.reason is not None
+    assert null_ece(Rows.of([], [])) is None
+    assert null_ece(Rows.of([0.5], [True], [0.0])) is None
 
 
 FEW = st.lists(
@@ -190,11 +192,6 @@ def test_p_is_never_zero_and_one_for_the_best_fit() -> None:
     worst = null_ece(Rows.of([1.0, 1.0], [True, False]))
     assert worst is not None
     assert worst.p == 1 / 10_000
-
-
-def test_without_rows() -> None:
-    assert null_ece(Rows.of([], [])) is None
-    assert null_ece(Rows.of([0.5], [True], [0.0])) is None
 
 
 def test_the_halves_multiply_to_the_binomial() -> None:
