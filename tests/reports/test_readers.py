@@ -117,20 +117,27 @@ def test_without_responses_the_desk_says_what_to_add(tmp_path: Path) -> None:
             assert (told in loaded.notes) is said
 
 
-def test_texts_are_joined_by_id(tmp_path: Path) -> None:
+def test_texts_are_joined_by_id_and_a_table_without_ids_or_texts_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     path.write_text("id,question,answer\na,q,one\nc,q,three\n", encoding="utf-8")
     bodies, notes = opened(SCORES, path)
     assert [*map(told, bodies)] == [("a", "q", "one"), ("b", None, None)]
     assert any(note.startswith("1 verdict got texts from ") for note in notes)
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(ReportError, match=r"texts.csv: has no columns of ids and of texts"):
+        opened(SCORES, path)
 
 
-def test_messages_are_texts_and_a_tool_has_ids_of_its_own(tmp_path: Path) -> None:
+def test_messages_are_texts_and_what_a_report_says_stays(tmp_path: Path) -> None:
     path = tmp_path / "texts.json"
     talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "one"}]
     path.write_text(json.dumps([{"trace_id": "t1", "messages": talk}]), encoding="utf-8")
     (body,), _ = opened(FEEDBACK, path)
     assert told(body) == ("r1", "q", "one")
+    path = tmp_path / "texts.csv"
+    path.write_text("id,question,answer\na,other,other\n", encoding="utf-8")
+    (body,), _ = opened("item,judge,score,output\na,x,1,mine\n", path)
+    assert told(body) == ("a", "other", "mine")
 
 
 def test_keys_in_texts_do_not_come_along(tmp_path: Path) -> None:
@@ -144,23 +151,9 @@ def test_keys_in_texts_do_not_come_along(tmp_path: Path) -> None:
     assert key not in str(body_of_ours)
 
 
-def test_what_a_report_says_stays(tmp_path: Path) -> None:
-    path = tmp_path / "texts.csv"
-    path.write_text("id,question,answer\na,other,other\n", encoding="utf-8")
-    (body,), _ = opened("item,judge,score,output\na,x,1,mine\n", path)
-    assert told(body) == ("a", "other", "mine")
-
-
 def test_other_texts_make_another_run(tmp_path: Path) -> None:
     paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
     for path in paths:
         path.write_text(f"id,output\na,{path.stem}\n", encoding="utf-8")
     one, two = (ReadOptions(texts=str(path)).given() for path in paths)
     assert one["texts"] != two["texts"]
-
-
-def test_a_table_without_ids_or_texts_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "texts.csv"
-    path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(ReportError, match=r"texts.csv: has no columns of ids and of texts"):
-        opened(SCORES, path)

@@ -26,8 +26,12 @@ def test_a_file_is_read_as_often_as_asked(tmp_path: Path) -> None:
     assert source.sha256() == hashlib.sha256(b"\xef\xbb\xbf{}").hexdigest()
 
 
-def test_bytes_of_a_pipe_are_called_stdin() -> None:
+def test_a_pipe_is_called_stdin_and_a_hostile_name_is_shown_harmless(tmp_path: Path) -> None:
     assert Source.from_bytes("-", b"x").name == "stdin"
+    with pytest.raises(ReportError) as caught:
+        Source.from_path(tmp_path / "a\x1b[2J\n.json")
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_gzip_is_unpacked_once_and_hashed_as_given() -> None:
@@ -38,13 +42,19 @@ def test_gzip_is_unpacked_once_and_hashed_as_given() -> None:
     assert source.sha256() == hashlib.sha256(packed).hexdigest()
 
 
-def test_a_gzip_bomb_stops_at_the_bound() -> None:
+def test_too_large_a_file_and_a_gzip_bomb_stop_at_the_bound(tmp_path: Path) -> None:
     packed = gzip.compress(b" " * 5_000_000)
     with (
         Source.from_bytes("bomb.gz", packed, max_size=1_000_000).open() as stream,
         pytest.raises(ReportError, match=r"unpacks to more than 976.6 KiB.*--max-size"),
     ):
         stream.read()
+    path = tmp_path / "big.json"
+    path.write_bytes(b"x" * 2048)
+    with pytest.raises(ReportError, match=r"is 2 KiB, larger than .* 1 KiB. .*--max-size 1M\."):
+        Source.from_path(path, max_size=1024)
+    with pytest.raises(ReportError, match="larger than"):
+        Source.from_bytes("b", b"12", max_size=1)
 
 
 @pytest.mark.parametrize("cut", [3, 12, 20])
@@ -66,15 +76,6 @@ def test_what_is_no_readable_file_is_one_line(tmp_path: Path) -> None:
         Source.from_path(tmp_path / "pipe")
 
 
-def test_too_large_names_the_option(tmp_path: Path) -> None:
-    path = tmp_path / "big.json"
-    path.write_bytes(b"x" * 2048)
-    with pytest.raises(ReportError, match=r"is 2 KiB, larger than .* 1 KiB. .*--max-size 1M\."):
-        Source.from_path(path, max_size=1024)
-    with pytest.raises(ReportError, match="larger than"):
-        Source.from_bytes("b", b"12", max_size=1)
-
-
 def test_a_file_that_changes_between_two_readings_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"{}")
@@ -82,13 +83,6 @@ def test_a_file_that_changes_between_two_readings_is_noticed(tmp_path: Path) -> 
     path.write_bytes(b"{ }")
     with pytest.raises(ReportError, match="was changed"):
         source.open()
-
-
-def test_a_hostile_name_is_shown_harmless(tmp_path: Path) -> None:
-    with pytest.raises(ReportError) as caught:
-        Source.from_path(tmp_path / "a\x1b[2J\n.json")
-    assert "\x1b" not in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_an_empty_file_is_left_to_its_reader(tmp_path: Path) -> None:

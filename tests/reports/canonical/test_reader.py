@@ -196,13 +196,17 @@ def test_one_line_for_each_wrong_file(data: bytes, text: str) -> None:
     assert text in _refusal(data)
 
 
-def test_blank_lines_are_skipped_and_counted() -> None:
+def test_blank_lines_are_skipped_and_counted_and_leading_ones_of_any_length() -> None:
     data = b"\n" + _lines(HEADER) + b"\n \t\r\n" + _lines(_verdict("a")) + b"\n"
     report, bodies = opened(data)
     assert bodies == [_verdict("a")]
     assert report.notes == ["skipped 4 blank lines"]
     # errors still count them as lines
     assert _refusal(data + b"[1]\n").startswith("line 7: $: must be an object")
+    data = b" \n" * (100 << 10) + _document(_verdict("a"))
+    assert len(opened(data)[1]) == 1
+    assert "starts with over 8 MiB of blanks" in _refusal(b" " * (8 << 20) + data)
+    assert _refusal(b" \n" * 5) == "is empty. Write the report again."
 
 
 @pytest.mark.parametrize(
@@ -214,13 +218,6 @@ def test_a_report_without_verdicts_loads_and_says_so(data: bytes) -> None:
         assert (report.header, bodies, report.notes) == (HEADER, [], ["has no verdicts"])
 
 
-def test_leading_blanks_of_any_length_are_skipped() -> None:
-    data = b" \n" * (100 << 10) + _document(_verdict("a"))
-    assert len(opened(data)[1]) == 1
-    assert "starts with over 8 MiB of blanks" in _refusal(b" " * (8 << 20) + data)
-    assert _refusal(b" \n" * 5) == "is empty. Write the report again."
-
-
 @pytest.mark.slow
 def test_an_item_over_eight_megabytes_is_refused() -> None:
     long = _verdict("a", input="x" * (8 << 20))
@@ -229,13 +226,10 @@ def test_an_item_over_eight_megabytes_is_refused() -> None:
     assert len(opened(_document(_verdict("a", input="x" * (7 << 20))))[1]) == 1
 
 
-def test_a_gzip_report_opens() -> None:
+def test_a_gzip_report_opens_and_verdicts_can_be_read_twice() -> None:
     report, bodies = opened(gzip.compress(b"\xef\xbb\xbf" + _document(_verdict("a"))))
     assert [body["id"] for body in bodies] == ["a"]
     assert report.format == "canonical"
-
-
-def test_verdicts_can_be_read_twice() -> None:
     report = read(Source.from_bytes("r", _document(_verdict("a"), _verdict("b", score=2))), SKIP)
     assert list(report.verdicts()) == list(report.verdicts())
     assert len(report.notes) == 1

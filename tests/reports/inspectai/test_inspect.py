@@ -122,12 +122,14 @@ def test_what_decides_nothing_is_counted_with_a_way_out() -> None:
     assert "--scale reads it (2x)" in notes_of(log(sample("a", {"x": 5, "y": 7})))[0]
 
 
-def test_values_in_objects_and_lists_are_ballots_of_their_own() -> None:
+def test_values_in_objects_and_lists_and_votes_without_names_are_ballots() -> None:
     (a, b, c) = _jurors({"own": score({"tone": 1, "facts": "I", "none": None}, explanation="e")})
     assert a == {"id": "own.tone", "score": 1, "reason": "e"}
     assert b == {"id": "own.facts", "score": 0.0, "pass": False, "label": "I", "reason": "e"}
     assert c == {"id": "own.none", "pass": None, "status": "abstained", "reason": "e"}
     assert [juror["score"] for juror in _jurors({"own": [1, 0, 0.5]})] == [1, 0, 0.5]
+    body = one(log(sample("a", {"own": panel("C", "C", "I")})))
+    assert [juror["id"] for juror in body["jurors"]] == ["own 1", "own 2"]
 
 
 def test_a_panels_votes_are_joined_to_its_models() -> None:
@@ -202,11 +204,6 @@ def test_scorers_in_a_panel_are_its_seats() -> None:
     tone, qa = one(document)["jurors"]
     assert tone == {"id": "tone", "score": 0.5}
     assert qa == {"id": "qa", "model": "m", "score": 1.0, "pass": True}
-
-
-def test_votes_without_names_are_numbered() -> None:
-    body = one(log(sample("a", {"own": panel("C", "C", "I")})))
-    assert [juror["id"] for juror in body["jurors"]] == ["own 1", "own 2"]
 
 
 def test_a_panel_whose_votes_are_not_in_the_log_is_one_ballot() -> None:

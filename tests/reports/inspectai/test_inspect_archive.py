@@ -94,8 +94,18 @@ def test_an_interrupted_log_opens_with_what_it_has() -> None:
     assert note.endswith("; 2 of 5 samples are in it")
 
 
-def test_an_archive_without_samples_names_the_option() -> None:
+def test_an_archive_without_samples_or_that_cannot_be_unpacked_is_refused() -> None:
     assert "log_samples" in _refusal(archive(members(log())))
+    data = archive(members(LOG))
+    for end in range(4, len(data) - 1, 7):
+        assert "is a zip archive that is cut off or damaged, without a directory" in _refusal(
+            data[:end]
+        )
+    assert "header.json: is encrypted" in _refusal(archive(members(LOG), STORED, flags=1))
+    data = archive(members(LOG), STORED)
+    for place in (b"PK\x03\x04\x14\0\0\x08", b"PK\x01\x02\x14\0\x14\0\0\x08"):
+        data = data.replace(place + b"\0\0", place + b"\x0c\0")
+    assert "header.json: is packed by method 12, which is unknown" in _refusal(data)
 
 
 def test_a_member_that_replaces_another_counts_alone() -> None:
@@ -148,14 +158,6 @@ def test_bytes_that_changed_are_noticed_by_their_checksum(method: int) -> None:
     assert "samples/b_epoch_1.json: $: is damaged or cut off" in _refusal(bytes(data))
 
 
-def test_a_cut_archive_is_refused_in_one_line() -> None:
-    data = archive(members(LOG))
-    for end in range(4, len(data) - 1, 7):
-        assert "is a zip archive that is cut off or damaged, without a directory" in _refusal(
-            data[:end]
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [DEFLATE, ZSTD])
 def test_damage_never_escapes_as_anything_else(method: int) -> None:
@@ -182,14 +184,6 @@ def test_other_archives_are_refused_with_what_is_in_them() -> None:
     assert "is an archive packed with gzip. Unpack it once." in _refusal(
         gzip.compress(archive(members(LOG)), mtime=0)
     )
-
-
-def test_what_cannot_be_unpacked_is_refused() -> None:
-    assert "header.json: is encrypted" in _refusal(archive(members(LOG), STORED, flags=1))
-    data = archive(members(LOG), STORED)
-    for place in (b"PK\x03\x04\x14\0\0\x08", b"PK\x01\x02\x14\0\x14\0\0\x08"):
-        data = data.replace(place + b"\0\0", place + b"\x0c\0")
-    assert "header.json: is packed by method 12, which is unknown" in _refusal(data)
 
 
 @pytest.mark.parametrize("method", [DEFLATE, ZSTD])

@@ -31,10 +31,16 @@ FULL = {
 }  # fmt: skip
 
 
-def test_two_key_rows() -> None:
+def test_rows_of_two_keys_and_full_ones_with_the_source_that_all_of_them_name() -> None:
     found = read_scores(_source(PAIR, {"confidence": 1, "correct": False}))
     assert found.rows == (LabelRow(1, 0.9, True), LabelRow(2, 1.0, False))
     assert found.source is None
+    unsure = {**FULL, "correct": None, "confidence": None, "truth": "unsure"}
+    found = read_scores(_source(FULL, unsure, FULL))
+    assert found.rows == (ROW, replace(ROW, line=3))
+    assert found.source == "support"
+    assert found.unanswered == ()
+    assert read_scores(_source(FULL, PAIR)).source is None
 
 
 ROW = LabelRow(
@@ -42,14 +48,6 @@ ROW = LabelRow(
     "audit", None, "ann", "2025-01-01T00:00:00Z", ("x",), None, True,
 )  # fmt: skip
 """What ``FULL`` is read as."""
-
-
-def test_full_rows_and_an_unsure_one() -> None:
-    unsure = {**FULL, "correct": None, "confidence": None, "truth": "unsure"}
-    found = read_scores(_source(FULL, unsure, FULL))
-    assert found.rows == (ROW, replace(ROW, line=3))
-    assert found.source == "support"
-    assert found.unanswered == ()
 
 
 def test_an_item_without_an_answer_is_held_once() -> None:
@@ -72,10 +70,6 @@ def test_an_item_without_an_answer_is_held_once() -> None:
         "disputed",
         "unsure",
     ]
-
-
-def test_a_source_that_only_some_rows_name_is_not_the_files() -> None:
-    assert read_scores(_source(FULL, PAIR)).source is None
 
 
 def test_an_empty_file_is_an_empty_set_and_an_array_counts_lines() -> None:
@@ -253,10 +247,14 @@ def told(text: str) -> list[tuple[Any, ...]]:
     return [(row.line, row.id, row.truth, row.reviewer, row.note) for row in read(text)]
 
 
-def test_a_label_a_row() -> None:
+def test_a_table_has_a_label_a_row_or_names_the_line_or_the_columns() -> None:
     text = 'id,truth,note,reviewer\nt1,pass,"ok, mostly",ana\nt1,fail,,bo\nt2,,later,ana\n'
     # A row without an answer is no label.
     assert told(text) == [(2, "t1", "pass", "ana", "ok, mostly"), (3, "t1", "fail", "bo", None)]
+    with pytest.raises(LabelsFileError, match=r"line 3: truth must be .* found \"maybe\""):
+        read("id,label\na,pass\nb,maybe\n")
+    with pytest.raises(LabelsFileError, match="has no column of labels; it has id, response"):
+        read("id,response\na,yes\n")
 
 
 @pytest.mark.parametrize(
@@ -272,13 +270,6 @@ def test_a_label_a_row() -> None:
 def test_words_of_people_in_any_delimiter(word: str, truth: str, delimiter: str) -> None:
     (row,) = read(f"\ufeffcase_id{delimiter}Label\r\nc 1{delimiter}{word}\r\n")
     assert (row.line, row.id, row.truth) == (2, "c 1", truth)
-
-
-def test_what_is_no_table_of_labels_names_the_line_or_the_columns() -> None:
-    with pytest.raises(LabelsFileError, match=r"line 3: truth must be .* found \"maybe\""):
-        read("id,label\na,pass\nb,maybe\n")
-    with pytest.raises(LabelsFileError, match="has no column of labels; it has id, response"):
-        read("id,response\na,yes\n")
 
 
 def test_a_column_for_each_person() -> None:

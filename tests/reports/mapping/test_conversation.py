@@ -52,22 +52,22 @@ PARTS: list[dict[str, Any]] = [
 CALLED = 'user: Sun?\n\nassistant: calls sky({"city": "Rome"})\n\ntool: clear'
 
 
-def test_chat_messages() -> None:
+def test_conversations_of_every_shape() -> None:
     before = (
         "system: Be brief.\n\nuser: Sun?\n[image_url]\n\n"
         'assistant: calls sky({"city": "Rome"})\n\ntool: clear'
     )
     assert conversation(CHAT) == Conversation(before, "Yes.")
     assert conversation(json.dumps(CHAT)) == conversation({"messages": CHAT}) == conversation(CHAT)
-
-
-def test_blocks_whose_thoughts_are_no_answer() -> None:
     before = CALLED.replace("assistant: calls", "assistant: Let me look.\n\nassistant: calls")
     assert conversation(BLOCKS) == Conversation(before, "Yes.")
-
-
-def test_items_of_a_response() -> None:
     assert conversation(ITEMS) == Conversation(CALLED, "Yes.")
+    assert conversation([{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]) == (
+        Conversation("q", "a")
+    )
+    assert conversation([{"role": "user", "content": "q"}]) == Conversation("q", None)
+    for other in ("[1, 2", "hello", [], [1], {"a": 1}, [{"content": "a passage"}], None, 3):
+        assert conversation(other) is None
 
 
 def test_the_last_span_with_an_answer_holds_the_conversation() -> None:
@@ -106,15 +106,6 @@ def test_the_last_span_with_an_answer_holds_the_conversation() -> None:
 )
 def test_attributes_that_spell_messages_out(told: dict[str, str]) -> None:
     assert conversation([{"attributes": told}]) == Conversation("Sun?", "Yes.")
-
-
-def test_a_short_one_and_what_is_none() -> None:
-    assert conversation([{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]) == (
-        Conversation("q", "a")
-    )
-    assert conversation([{"role": "user", "content": "q"}]) == Conversation("q", None)
-    for other in ("[1, 2", "hello", [], [1], {"a": 1}, [{"content": "a passage"}], None, 3):
-        assert conversation(other) is None
 
 
 JSON = st.recursive(

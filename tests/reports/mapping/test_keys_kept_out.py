@@ -88,15 +88,12 @@ def test_names_of_checks_show_no_address_in_full_and_no_code() -> None:
     assert [check["name"] for check in body["checks"] or ()] == names
 
 
-def test_what_is_judged_and_why_stays_as_it_is() -> None:
+def test_what_is_judged_and_a_report_of_ours_stay_as_they_are() -> None:
     output = f"Use {KEY} as the key."
     case = {"name": "n", "input": output, "metricsData": [{**METRIC, "reason": output}]}
     data = json.dumps({"testCases": [case]}).encode()
     (body,) = read(Source.from_bytes("run.json", data)).verdicts()
     assert (body["input"], body["jurors"][0]["reason"]) == (output, output)
-
-
-def test_a_report_of_ours_is_kept_as_it_says() -> None:
     broken = {"id": "a", "status": "error", "error": {"message": ERROR}}
     body = {**verdict("v"), "jurors": [broken]}
     (kept,) = read(Source.from_bytes("run.json", canonical(body))).verdicts()

@@ -107,11 +107,14 @@ def test_what_an_object_around_the_panel_says_counts() -> None:
     assert len(body["jurors"]) == 2
 
 
-def test_equal_names_get_a_counter() -> None:
+def test_equal_and_long_names_are_told_apart() -> None:
     one = {"name": "t", "jurors": [{"model": "m", "score": 0}, {"model": "m", "score": 1}]}
     _, bodies = _open([one, one, one])
     assert [body["id"] for body in bodies] == ["t", "t#2", "t#3"]
     assert [juror["id"] for juror in bodies[0]["jurors"]] == ["m", "m#2"]
+    long = {"name": "n" * 900, "jurors": [{"model": "m" * 900, "score": 1}] * 3}
+    _, bodies = _open([long, long])
+    assert len({body["id"] for body in bodies}) == 2
 
 
 def test_the_case_has_the_nearest_name_and_a_panels_configuration_is_no_jury() -> None:
@@ -200,13 +203,10 @@ def test_a_jurors_verdict_in_words(verdict: Any, vote: Any, label: str | None) -
     assert juror.get("label") == label
 
 
-def test_a_null_generator_stops_the_search() -> None:
+def test_what_stops_the_search_for_a_generator_and_for_a_text() -> None:
     document = {"agent": "m", "tests": [{"name": "t", "generator": None, "jury": {"votes": PANEL}}]}
     assert "generator" not in _open(document)[1][0]
     assert _one({"jurors": PANEL}, agent="m")["generator"] == {"model": "m"}
-
-
-def test_a_key_through_which_the_jury_hangs_is_no_text() -> None:
     document = {"output": "far", "tests": [{"name": "t", "result": {"jury": {"jurors": PANEL}}}]}
     assert _open(document)[1][0]["output"] == "far"
 
@@ -236,12 +236,6 @@ def test_hostile_shapes_never_break_the_reader(junk: Any) -> None:
     jury |= {"jurors": [juror, juror], "escalate_for_review": junk, "generator": junk}
     _, (body,) = _open([{**jury, "assertions": [junk, {"pass": True}]}])
     assert len(body["jurors"]) == 2
-
-
-def test_long_names_fit_their_ids() -> None:
-    long = {"name": "n" * 900, "jurors": [{"model": "m" * 900, "score": 1}] * 3}
-    _, bodies = _open([long, long])
-    assert len({body["id"] for body in bodies}) == 2
 
 
 def test_a_1_of_a_juror_with_scores_beyond_1_is_no_full_mark() -> None:

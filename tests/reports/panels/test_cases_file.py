@@ -171,13 +171,10 @@ def test_lines_that_are_no_cases() -> None:
         list(read_cases(Source.from_bytes("c.jsonl", b'{"id": "\xff"}')))
 
 
-def test_an_id_is_there_once() -> None:
+def test_an_id_is_there_once_and_cases_come_as_they_are_read() -> None:
     # A blank line is skipped, and lines are still counted from the first.
     error = told(LEAST, "", LEAST)
     assert error == 'c.jsonl: line 3: $.id: is that of line 1 too: "a". Give each case its own.'
-
-
-def test_cases_come_as_they_are_read() -> None:
     good = iter(read_cases(source(LEAST, "{")))
     assert next(good).id == "a"
     with pytest.raises(PanelError):

@@ -27,19 +27,15 @@ def test_the_packaged_table_is_dated_and_knows_current_models() -> None:
             assert price.cached <= price.input <= price.output, (vendor, name)
 
 
-def test_the_longest_name_that_fits_is_taken() -> None:
+def test_the_price_is_the_panels_else_that_of_the_longest_name_or_of_the_routed_vendor(
+    tmp_path: Path,
+) -> None:
     table = PriceTable("", {"vllm": {"q*": Price(1, 1), "qwen3*": Price(3, 4)}})
     assert table.price("vllm", "qwen3:8b") == Price(3, 4)
     assert table.price("vllm", "qwq") == Price(1, 1)
-
-
-def test_a_price_of_the_panel_goes_before_the_table(tmp_path: Path) -> None:
     panel = tmp_path / "panel.yaml"
     panel.write_text("jurors: [{model: gpt-5, vendor: openai, price: {input: 7, output: 8}}]")
     assert read_panel(panel).jurors[0].price == Price(7, 8)
-
-
-def test_a_router_passes_the_vendors_prices_on() -> None:
     assert price_of("openrouter", "anthropic/claude-haiku-5.5") == price_of(
         "anthropic", "claude-haiku-5-5"
     )
@@ -51,12 +47,19 @@ def read(text: str) -> PromptFile:
     return prompt_from(Source.from_bytes("p.yaml", text.encode()))
 
 
-def test_a_prompt_of_two_texts_of_which_the_systems_may_be_left_out() -> None:
+def test_a_prompt_is_a_regular_file_of_two_texts_of_which_the_systems_may_be_left_out(
+    tmp_path: Path,
+) -> None:
     text = "version: 3\nsystem_prompt: Be fair.\nuser_prompt_template: |\n  {rubric}\n  {output}\n"
     assert read(text) == PromptFile(
         version="3", system_prompt="Be fair.", user_prompt_template="{rubric}\n{output}\n"
     )
     assert read("version: v1.2\nuser_prompt_template: '{output}'\n").system_prompt is None
+    with pytest.raises(PanelError, match=r"is a directory. Name a prompt's YAML file"):
+        read_prompt(tmp_path)
+    found = read_prompt(SAMPLES / "prompt-strict.yaml")
+    assert found.version == "strict-1"
+    assert "{output}" in found.user_prompt_template
 
 
 @pytest.mark.parametrize(
@@ -91,14 +94,3 @@ def test_a_bad_prompt_is_one_line(text: str, told: str) -> None:
         read(text)
     assert str(caught.value).startswith(told)
     assert "\n" not in str(caught.value)
-
-
-def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
-    with pytest.raises(PanelError, match=r"is a directory. Name a prompt's YAML file"):
-        read_prompt(tmp_path)
-
-
-def test_the_sample_prompt_is_one() -> None:
-    found = read_prompt(SAMPLES / "prompt-strict.yaml")
-    assert found.version == "strict-1"
-    assert "{output}" in found.user_prompt_template

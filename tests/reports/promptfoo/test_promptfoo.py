@@ -95,20 +95,14 @@ def test_same_type_and_value_are_one_jury() -> None:
     ]
 
 
-def test_a_rubric_is_kept_with_its_variables_filled_in() -> None:
+def test_a_rubric_is_filled_in_negated_or_stands_beside_a_reference() -> None:
     filled = {"renderedAssertionValue": "is about tea"}
     body = one(rubric(1, True, "is about {{what}}", metadata=filled))
     assert body["rubric"] == "is about tea"
     assert one(rubric(1, True, {"must": ["be kind"]}))["rubric"].startswith('{\n  "must"')
-
-
-def test_what_is_held_against_an_answer_is_a_reference() -> None:
     body = one(graded("factuality", "The sky is blue", 1, True))
     assert (body["rubric"], body["reference"]) == ("factuality", "The sky is blue")
     assert one(graded("context-relevance", None, 1, True))["rubric"] == "context-relevance"
-
-
-def test_a_negated_rubric_has_no_pass_line() -> None:
     body = one(graded("not-llm-rubric", "is rude", 0.9, True, threshold=0.6))
     assert (body["rubric"], "threshold" in body) == ("not: is rude", False)
     assert body["jurors"][0]["meta"] == {"threshold_before_not": 0.6}
@@ -126,13 +120,16 @@ def test_a_shared_line_is_the_verdicts(lines: tuple[Any, Any], shared: float | N
     assert kept == [None, None] if shared else list(lines)
 
 
-def test_the_rows_bar_is_no_threshold() -> None:
+def test_the_outcome_is_that_of_the_row_or_set_and_the_rows_bar_no_threshold() -> None:
     case = {"description": "t", "threshold": 0.4}
     body = one(rubric(0.9, True), rubric(0.1, False), testCase=case, success=True, score=0.5)
     assert "threshold" not in body
     assert body["meta"]["row"]["threshold"] == 0.4
     # The row's outcome is the jury's, though one of its jurors failed the output.
     assert (body["decision"], body["score"]) == ("pass", 0.5)
+    grouped = assert_set(rubric(0.9, True), rubric(0.4, False), passed=True, score=0.65)
+    body = one(grouped, graded("contains", "x", 0, False), success=False, score=0.1)
+    assert (body["decision"], body["score"]) == ("pass", 0.65)
 
 
 def test_children_of_a_set_are_counted_once() -> None:
@@ -147,12 +144,6 @@ def test_children_of_a_set_are_counted_once() -> None:
     assert body["meta"]["assert_set"] == said
     # The set's bar is for the check in it as well, so it does not decide of the jury.
     assert "decision" not in body
-
-
-def test_a_jury_alone_in_a_set_has_the_sets_outcome() -> None:
-    grouped = assert_set(rubric(0.9, True), rubric(0.4, False), passed=True, score=0.65)
-    body = one(grouped, graded("contains", "x", 0, False), success=False, score=0.1)
-    assert (body["decision"], body["score"]) == ("pass", 0.65)
 
 
 def test_two_sets_with_one_rubric_are_two_verdicts() -> None:
@@ -193,14 +184,11 @@ def test_a_broken_grader_is_a_failed_ballot_and_no_0() -> None:
     assert body["decision"] == "fail"
 
 
-def test_a_broken_grader_beside_other_assertions_leaves_the_jury_open() -> None:
+def test_broken_graders_are_an_error_and_beside_others_leave_the_jury_open() -> None:
     check = graded("contains", "x", 1, True)
     assert "decision" not in one(rubric(0.9, True), broken(), check, success=False)
     assert one(rubric(0.1, False), broken(), check, success=False)["decision"] == "fail"
     assert one(rubric(0.9, True), rubric(0.8, True), check)["decision"] == "pass"
-
-
-def test_a_jury_of_broken_graders_is_an_error() -> None:
     assert one(broken(), broken(), success=False)["decision"] == "error"
 
 
@@ -242,14 +230,11 @@ def test_a_persons_rating_is_a_label_and_no_ballot() -> None:
     assert one(rubric(1, True), said)["human"] == {"label": "fail", "note": "fine by me"}
 
 
-def test_who_rated_and_when_is_kept_where_it_is_given() -> None:
+def test_a_rating_stands_at_each_verdict_of_its_row_with_who_and_when() -> None:
     when = "2026-01-31T12:00:00Z"
     told = {"author": "ann", "timestamp": when}
     human = {"pass": None, "score": 0, "reason": "", "assertion": {"type": "human"}, **told}
     assert one(rubric(1, True), human)["human"] == {"label": "unsure", "by": "ann", "at": when}
-
-
-def test_a_rating_of_a_row_stands_at_each_of_its_verdicts() -> None:
     human = {"pass": True, "score": 1, "reason": "ok", "assertion": {"type": "human"}}
     bodies = verdicts(rubric(1, True), rubric(1, True, "b"), human)
     assert [body["human"]["label"] for body in bodies] == ["pass", "pass"]
@@ -362,12 +347,16 @@ def test_tests_of_one_name_get_a_counter_and_critics_are_two_ballots() -> None:
     assert [juror["id"] for juror in body["jurors"]] == ["openai:gpt-4o", "anthropic:claude-x"]
 
 
-def test_the_tests_own_grader_is_the_juror_where_an_assertion_names_none() -> None:
+def test_the_tests_own_grader_or_whom_a_person_names_is_the_juror() -> None:
     case = {"description": "t", "options": {"provider": {"id": "openai:chat:gpt-4o-mini"}}}
     (juror,) = one(rubric(1, True), testCase=case)["jurors"]
     assert (juror["id"], juror["model"]) == ("openai:chat:gpt-4o-mini", "gpt-4o-mini")
     case["options"] = {"provider": {"text": "openai:gpt-4.1", "embedding": "openai:embedding:x"}}
     assert one(rubric(1, True), testCase=case)["jurors"][0]["model"] == "gpt-4.1"
+    panel = (rubric(1, True, metric="a", provider="openai:gpt-4o"), rubric(1, True, metric="b"))
+    (body,) = opened(result(row(*panel)), models={"a": "claude-x", "b": "gpt-5"})[1]
+    models = [(juror["model"], juror.get("vendor")) for juror in body["jurors"]]
+    assert models == [("claude-x", None), ("gpt-5", None)]
 
 
 @pytest.mark.parametrize(
@@ -395,10 +384,3 @@ def test_provider_is_a_model_only_where_it_says_so(provider: Any, model: Any, ve
     assert (juror.get("model"), juror.get("vendor")) == (model, vendor)
     assert "abc" not in juror["id"]
     assert "u:p" not in juror["id"]
-
-
-def test_a_person_may_name_the_models() -> None:
-    panel = (rubric(1, True, metric="a", provider="openai:gpt-4o"), rubric(1, True, metric="b"))
-    (body,) = opened(result(row(*panel)), models={"a": "claude-x", "b": "gpt-5"})[1]
-    models = [(juror["model"], juror.get("vendor")) for juror in body["jurors"]]
-    assert models == [("claude-x", None), ("gpt-5", None)]

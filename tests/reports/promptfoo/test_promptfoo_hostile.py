@@ -92,12 +92,9 @@ def _yaml(document: Any) -> bytes:
     return yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True).encode()
 
 
-def test_yaml_says_what_json_says() -> None:
+def test_yaml_says_what_json_says_with_the_aliases_that_promptfoo_writes() -> None:
     whole = whole_result()
     assert opened(_yaml(whole))[1] == opened(whole)[1]
-
-
-def test_yaml_may_repeat_its_variables_by_the_aliases_that_promptfoo_writes() -> None:
     text = _yaml(result(row(rubric(1, True)))).decode()
     first = ("      vars:\n        what: hello\n", "      vars: &ref_0\n        what: hello\n")
     again = ("    vars:\n      what: hello\n", "    vars: *ref_0\n")
@@ -221,15 +218,12 @@ def test_no_body_header_or_note_has_it() -> None:
     assert bodies[0]["input"] == "Say [REDACTED]"
 
 
-def test_an_error_repeats_no_key_that_no_configuration_has() -> None:
+def test_an_error_repeats_no_key_and_words_that_are_none_stay() -> None:
     said = "API error: 401 Incorrect API key provided: sk-proj-0123456789abcdefgh."
     failed = row(failureReason=2, error=said, gradingResult=None, response=None)
     (body,) = opened(result(failed))[1]
     error = body["meta"]["row"]["error"]
     assert error == "API error: 401 Incorrect API key provided: [REDACTED]."
-
-
-def test_words_that_are_no_keys_stay() -> None:
     config = {"apiKeyEnvar": "HELLO_KEY", "apiKey": "{{env.KEY}}", "token": "short"}
     asked = {"id": "openai:gpt-4o", "config": config}
     output = "HELLO_KEY {{env.KEY}} short"

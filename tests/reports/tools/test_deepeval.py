@@ -157,15 +157,12 @@ def test_decisions(metrics: list[Any], success: bool | None, decisions: list[str
     assert [body.get("decision") for body in bodies] == decisions
 
 
-def test_an_errored_metric_has_no_score_and_no_vote() -> None:
+def test_an_errored_metric_has_no_score_and_a_threshold_is_one_that_all_share() -> None:
     report, (body,) = opened(run(case(metric(score=0.0, success=False, error="Timed out"))))
     found = body["jurors"][0]
     assert not {"score", "pass"} & found.keys()
     assert (found["status"], found["raw_score"]) == ("timeout", 0.0)
     assert "kept as raw_score" in report.notes[0]
-
-
-def test_only_a_threshold_that_all_share_is_the_verdicts() -> None:
     report, (body,) = opened(run(case(metric(), metric(threshold=0.7))))
     assert "threshold" not in body
     assert report.notes == [

@@ -75,11 +75,16 @@ def test_a_whole_attempt_and_several_that_are_verdicts_of_their_own() -> None:
     assert [body["id"] for body in bodies] == ["s/1", "s/2", "s/1#2", "s/2#2"]
 
 
-def test_a_target_that_failed_leaves_no_ballots() -> None:
+def test_a_target_without_votes_has_one_ballot_or_none() -> None:
     tried = attempt(outcome="transport_error", error="400", response=None, agreement=None)
     body = only(report(scenario(tried)))
     assert (body["decision"], body["jurors"]) == ("error", [])
     assert not {"agreement", "output"} & body.keys()
+    body = only(report(scenario(attempt(verdict=vote(passed=False), outcome="fail"))))
+    assert [one["pass"] for one in body["jurors"]] == [False]
+    body = only(entry(verdict=None, reason="", model=None, checks=[CHECK]))
+    assert (body["jurors"], "decision" in body) == ([], False)
+    assert body["checks"] == [{"name": "contains: 9am", "pass": False, "reason": "no"}]
 
 
 def test_a_judge_that_failed_is_a_failed_ballot_and_a_check_is_none() -> None:
@@ -97,11 +102,6 @@ def test_a_judge_that_failed_is_a_failed_ballot_and_a_check_is_none() -> None:
     body = only(report(scenario(tried)))
     assert (body["decision"], body["jurors"], "agreement" in body) == ("fail", [], False)
     assert [check["pass"] for check in body["checks"]] == [False, None]
-
-
-def test_a_verdict_without_votes_is_one_ballot() -> None:
-    body = only(report(scenario(attempt(verdict=vote(passed=False), outcome="fail"))))
-    assert [one["pass"] for one in body["jurors"]] == [False]
 
 
 def test_earlier_turns_stand_before_the_message() -> None:
@@ -157,12 +157,6 @@ def test_a_queue_entry() -> None:
     assert bodies[1]["escalation_reasons"] == ["split", "sampled"]
 
 
-def test_a_queue_entry_without_a_verdict_has_no_ballot() -> None:
-    body = only(entry(verdict=None, reason="", model=None, checks=[CHECK]))
-    assert (body["jurors"], "decision" in body) == ([], False)
-    assert body["checks"] == [{"name": "contains: 9am", "pass": False, "reason": "no"}]
-
-
 NO_TEXTS = "the responses are not in this file, only who wrote them; completions.jsonl has them"
 
 
@@ -199,16 +193,13 @@ def test_judges_of_one_pair_are_one_panel() -> None:
     assert report.notes[:2] == [NO_TEXTS, "columns not read: total_tokens, seed"]
 
 
-def test_the_other_order_is_another_verdict() -> None:
+def test_the_other_order_is_another_verdict_and_rows_of_a_question_stand_anywhere() -> None:
     turned = {"first_completion_by": "y/two", "second_completion_by": "x/one"}
     _, bodies = opened([pair("a", "A>B"), pair("a", "A>B", **turned)])
     assert [(body["output"], body["alternative"]) for body in bodies] == [
         ("x/one", "y/two"),
         ("y/two", "x/one"),
     ]
-
-
-def test_rows_of_one_question_stand_anywhere() -> None:
     rows = [pair(f"j{n}", "A>B", user_prompt=f"p{q}") for n, q in enumerate((0, 1, 2, 2, 0, 1))]
     _, bodies = opened(rows, lines=True)
     assert [body["input"] for body in bodies] == ["p0", "p1", "p2"]
