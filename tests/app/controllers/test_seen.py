@@ -261,7 +261,7 @@ def test_when_a_key_counts(presses: list[tuple[float, str, bool]]) -> None:
         assert guard.press(key) is counts
 
 
-def test_holding_a_key_labels_at_most_two() -> None:
+def test_holding_a_key_labels_at_most_two_and_a_fifth_of_a_second_apart_all_count() -> None:
     guard, clock = shown_guard()
     clock.wait(1.0)
     counted = 0
@@ -272,10 +272,6 @@ def test_holding_a_key_labels_at_most_two() -> None:
             counted += 1
             guard.shown()
     assert counted == 2
-
-
-def test_twenty_presses_a_fifth_of_a_second_apart_all_count() -> None:
-    guard, clock = shown_guard()
     counted = 0
     for _ in range(20):
         clock.wait(0.2)

@@ -37,11 +37,14 @@ def test_a_label_is_given_to_all_that_are_selected_and_taken_back_at_once(review
     assert review.labels == [fail, fail, None, fail, None, None]
 
 
-def test_no_leaves_all_as_it_was(review: Review) -> None:
+def test_no_leaves_all_as_it_was_and_another_queue_has_no_selection(review: Review) -> None:
     review.press("select", "label.pass")
     review.answer(False)
     assert review.labels == [None] * 6
     assert len(review.session.chosen) == 1
+    review.press("select.all")
+    review.command("order file")
+    assert not review.session.chosen
 
 
 def test_a_range_and_the_whole_queue(tmp_path: Path) -> None:
@@ -66,12 +69,6 @@ def test_v_takes_out_and_escape_forgets_the_selection_first(small: Review) -> No
     assert small.state.panes.current == "item"
     small.press("shallower")
     assert small.state.panes.current == "queue"
-
-
-def test_another_queue_has_no_selection(review: Review) -> None:
-    review.press("select.all")
-    review.command("order file")
-    assert not review.session.chosen
 
 
 def test_what_was_not_read_is_said_and_recorded(tmp_path: Path) -> None:

@@ -34,20 +34,14 @@ def there(name: str) -> set[str]:
     return {a.id for a in ACTIONS.values() if a.keys and name in a.where}
 
 
-def test_an_action_has_a_screen() -> None:
+def test_actions_have_a_screen_a_row_of_one_group_and_a_title_of_their_own() -> None:
     for action in ACTIONS.values():
         assert action.where
         assert action.where <= set(SCREENS)
-
-
-def test_the_help_has_at_most_fifty_rows_and_each_is_of_one_group() -> None:
     with_keys = [action for action in ACTIONS.values() if action.keys]
     assert sum(map(len, rows(with_keys).values())) <= 50
     for names in ROWS.values():
         assert len({ACTIONS[name].group for name in names}) == 1
-
-
-def test_titles_tell_actions_apart() -> None:
     twice = [title for title, n in Counter(a.title for a in ACTIONS.values()).items() if n > 1]
     assert twice == []
 
@@ -181,24 +175,18 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert parse_command(text)[0] in COMMANDS
 
 
-def test_names_complete_with_the_beginning_first() -> None:
+def test_names_arguments_and_the_last_of_several_words_are_completed() -> None:
     found = complete_command("ru", 2, {})
     names = [option.text for option in found.options]
     assert names[0] == "runs"
     assert "run" in names
     assert (found.start, found.end) == (0, 2)
-
-
-def test_an_argument_is_completed_by_its_own_completer() -> None:
     completers = {"theme": among(lambda: [Option("desk"), Option("desk-light")])}
     found = complete_command("theme l", 7, completers)
     # "l" is only inside of desk-light; it stands for the "l" at column 6.
     assert [option.text for option in found.options] == ["desk-light"]
     assert (found.start, found.end) == (6, 7)
     assert complete_command("runs x", 6, completers).options == ()
-
-
-def test_the_last_of_several_words_is_completed() -> None:
     complete = last_of_list(lambda: ["tone", "too-long", "wrong-policy"])
     found = complete("wrong-policy, to", 16)
     assert [option.text for option in found.options] == ["tone", "too-long"]

@@ -173,18 +173,12 @@ def test_four_printable_keys_close_together_do_nothing(apart: float) -> None:
     assert acting([(name, 1 + place * apart) for place, name in enumerate("pass fail")]) == []
 
 
-def test_three_keys_or_wider_apart_are_a_hands() -> None:
+def test_which_keys_are_a_hands_and_which_a_burst() -> None:
     assert acting([(name, 1.0) for name in "pfi"]) == ["p", "f", "i"]
     assert acting([(name, 1 + place * 0.026) for place, name in enumerate("pfip")]) == [*"pfip"]
-
-
-def test_no_key_of_a_burst_acts_and_no_label_key_that_repeats_faster_than_a_hand() -> None:
     keys = [*"pass", "enter", *"fail", "enter", "escape", "p"]
     assert acting([(name, 1.0) for name in keys]) == []
     assert acting([("p", 1.0 + place * 0.015) for place in range(20)]) == []
-
-
-def test_a_burst_that_arrives_in_parts_stays_one() -> None:
     # The parts of a long paste over a slow line are further apart than its keys.
     times = [*((name, 1.0) for name in "xyzx"), ("p", 1.1), ("f", 1.2), ("i", 1.34)]
     assert [one for one in acting(times) if one in "pfi"] == []

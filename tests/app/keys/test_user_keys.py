@@ -38,15 +38,12 @@ def refusal(overrides: dict[str, list[str]]) -> str:
     return str(caught.value)
 
 
-def test_without_overrides_the_registry_holds() -> None:
+def test_without_overrides_the_registry_holds_and_no_keys_clash() -> None:
     plain = Keymap.of(ACTIONS)
     for action in ACTIONS.values():
         assert ",".join(plain.keys(action.id)) == action.keys
     assert plain.changed() == []
     assert (plain.first("down"), plain.first("theme.desk")) == ("j", "")
-
-
-def test_no_default_keys_clash_and_what_is_needed_is_there() -> None:
     Keymap.of(ACTIONS)
     assert {*NEEDED, *FIXED} <= ACTIONS.keys()
     assert all(ACTIONS[name].keys for name in (*NEEDED, *FIXED))

@@ -80,22 +80,18 @@ def test_what_was_saved_before_is_saved_still(session: Session) -> None:
     assert "saved" not in text(Header(nothing), 80)
 
 
-def test_the_name_of_what_was_saved_keeps_its_end(session: Session) -> None:
+def test_what_was_saved_is_cut_before_the_time_and_after_the_name_of_the_run(
+    session: Session,
+) -> None:
     header = Header(replace(session, view=View(blind=True)), "saved ✓ fail llmbar/Natural/068")
     for width in range(64, 90):
         assert text(header._replace(pace=PACE), width).endswith(("68 ", "saved ✓ ")), width
     assert text(header, 160).endswith("saved ✓ fail llmbar/Natural/068 ")
-
-
-def test_the_name_of_what_was_saved_is_cut_before_the_time_loses_its_word(session: Session) -> None:
     # 48 + 34 cells do not fit in 80.
     drawn = text(Header(session, SAVED, pace=PACE), 80)
     assert drawn.startswith(" support-bot · open · 6 of 30 done · 20 min left ")
     assert drawn.endswith("count-now ")
     assert "…" in drawn
-
-
-def test_a_long_run_name_gives_way_to_what_was_saved(session: Session) -> None:
     # A fifth of the width is for the name.
     run = replace(session.run, name="llmbar-rating-natural")
     header = Header(replace(session, run=run), SAVED, pace=PACE)
@@ -122,7 +118,7 @@ def shown(row: QueueRow, width: int, *, blind: bool = True) -> str:
     return queue_line(row, width, current=False, blind=blind).plain.rstrip()
 
 
-def test_an_id_is_whole_wherever_it_fits_and_else_keeps_both_ends() -> None:
+def test_an_id_is_whole_wherever_it_fits_else_keeps_both_ends_and_its_title_gives_way() -> None:
     # A blind line takes 6 cells before the id, which has 38.
     for width in range(44, 120):
         assert LONG in shown(ROW, width)
@@ -133,6 +129,9 @@ def test_an_id_is_whole_wherever_it_fits_and_else_keeps_both_ends() -> None:
     # What the ids of the list have in common goes first: 26 cells, of 24 for the line.
     line = queue_line(ROW, 34, current=False, blind=True, common="suite/billing/").plain
     assert line.endswith("…refund-after-thirty-days")
+    # 38 cells, two between, and at least 12 for the title.
+    assert "a long title" in shown(ROW, 6 + 38 + 2 + 12)
+    assert "a long" not in shown(ROW, 6 + 38 + 2 + 11)
 
 
 def in_list(flags: Flag, width: int, band: Band | None = Band.LOW) -> str:
@@ -155,12 +154,6 @@ def test_an_id_in_the_open_has_at_most_half_of_the_room_that_it_shares_with_flag
     for width in range(24, 56):
         assert len(in_list(two, width).split("low")[0].split()[-1]) >= 6
         assert not in_list(Flag(0), width, None).endswith(" …")
-
-
-def test_the_title_gives_way_first() -> None:
-    # 38 cells, two between, and at least 12 for the title.
-    assert "a long title" in shown(ROW, 6 + 38 + 2 + 12)
-    assert "a long" not in shown(ROW, 6 + 38 + 2 + 11)
 
 
 @pytest.mark.parametrize("test", [LONG, "Refund after thirty days", "refund_after_thirty_days"])
@@ -212,15 +205,12 @@ def test_found_words(text: str, words: list[str], expected: list[str]) -> None:
     assert marked(text, *words) == expected
 
 
-def test_other_inks_stay_below() -> None:
+def test_other_inks_stay_below_and_the_first_line_with_a_word_is_found() -> None:
     (content,) = highlight([line(("refund", Tone.NOTE))], ["ref"])
     assert [(span.start, span.end, span.style) for span in content.spans] == [
         (0, 6, Tone.NOTE),
         (0, 3, Tone.FOUND),
     ]
-
-
-def test_the_first_line_with_a_word() -> None:
     lines = [heading("RESPONSE", 20), Content("none"), Content("a response"), Content("response")]
     # The section's title is ours and not the report's.
     assert found_line(lines, ["response"]) == 2

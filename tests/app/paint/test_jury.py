@@ -103,12 +103,9 @@ def test_flags_are_whole_and_name_jurors_in_short(tmp_path: Path) -> None:
     assert f"◆ escalated {said.strip()}" in " ".join(drawn(found, 1, 41).split())
 
 
-def test_a_key_or_a_search_shows_reasons_in_full(item: Item) -> None:
+def test_a_key_or_a_search_shows_reasons_in_full_and_open_figures_stay_open(item: Item) -> None:
     assert drawn(item, 18, open_sections=frozenset({REASONS})).count("and an end") == 2
     assert drawn(item, 18, find=("end",)).count("and an end") == 2
-
-
-def test_an_open_section_of_figures_stays_open(item: Item) -> None:
     for name in FIGURES:
         opened = drawn(item, 100, open_sections=frozenset({name}))
         assert f"▿ {name.upper()}" in opened
@@ -170,9 +167,11 @@ def test_every_ink_reads_on_every_surface(theme: Theme, ground: str) -> None:
         assert contrast(folded(ink), folded(under)) >= least, (name, "256 colours")
 
 
-def test_without_colour_inks_are_the_terminals_own() -> None:
+def test_without_colour_inks_are_the_terminals_own_and_sixteen_get_a_theme_that_fits() -> None:
     assert all(colour.ansi is not None for colour in colours(COLOURLESS).values())
     assert ink_styles(variables(COLOURLESS), ansi=True)[Tone.MUTED].dim
+    assert fallback("standard") == "high-contrast"
+    assert fallback("256") == fallback("truecolor") == fallback(None) == "desk"
 
 
 def test_the_palette_offers_themes_that_are_registered() -> None:
@@ -180,11 +179,6 @@ def test_the_palette_offers_themes_that_are_registered() -> None:
     assert set(THEMES) <= own
     assert next(iter(THEMES)) == "desk"
     assert all(THEMES.values())
-
-
-def test_a_terminal_of_sixteen_colours_gets_a_theme_that_fits() -> None:
-    assert fallback("standard") == "high-contrast"
-    assert fallback("256") == fallback("truecolor") == fallback(None) == "desk"
 
 
 @pytest.mark.parametrize("name", ["high-contrast", "no-color"])

@@ -44,10 +44,14 @@ def signs_of(name: str) -> set[str]:
     }
 
 
-def test_every_flag_is_there_with_its_meaning() -> None:
+def test_every_flag_decision_and_band_is_there_with_its_meaning() -> None:
     assert set(MEANINGS) == set(WORDS) == set(SHORT) == set(Flag)
     for flag, short in SHORT.items():
         assert f"{short:<10}{WORDS[flag]}: {MEANINGS[flag]}" in drawn()
+    assert set(DECISIONS) == {None, *Decision}
+    for word, _, said in DECISIONS.values():
+        assert f"{word:<10}{said}" in drawn()
+    assert all(band.value in drawn() for band in Band)
 
 
 @pytest.mark.parametrize(("label", "deferred"), [*product([None, *Truth], [False, True])])
@@ -56,13 +60,6 @@ def test_every_label_mark_is_there(label: Truth | None, deferred: bool) -> None:
     mark, _ = label_mark(row)
     said = "deferred" if label is None and deferred else TRUTHS[label] if label else "no label"
     assert f"{mark:<10}{said}" in drawn().splitlines()
-
-
-def test_every_decision_and_band_is_there() -> None:
-    assert set(DECISIONS) == {None, *Decision}
-    for word, _, said in DECISIONS.values():
-        assert f"{word:<10}{said}" in drawn()
-    assert all(band.value in drawn() for band in Band)
 
 
 @pytest.mark.parametrize("name", PAINTERS)
@@ -95,7 +92,9 @@ def strip_drawn(session: Session, found: Calibration, width: int = 100) -> list[
     return [line.plain for line in strip_lines(session, Strip(found, found.labelled), "B", width)]
 
 
-def test_it_holds_three_figures_and_what_they_are(shown: tuple[Session, Calibration]) -> None:
+def test_it_holds_three_figures_of_the_run_before_those_of_the_labels_alone(
+    shown: tuple[Session, Calibration],
+) -> None:
     assert strip_drawn(*shown) == [
         " 30 labels · accuracy 0.800 · false passes 0.250 · out of order"
     ]
@@ -103,9 +102,6 @@ def test_it_holds_three_figures_and_what_they_are(shown: tuple[Session, Calibrat
     assert strip_drawn(*shown, 55) == [" 30 labels · accuracy 0.800 · false passes 0.250"]
     assert strip_drawn(*shown, 42) == [" 30 labels · accuracy 0.800"]
     assert strip_drawn(*shown, 20) == [" 30 labels"]
-
-
-def test_the_run_is_told_before_the_labels_alone(shown: tuple[Session, Calibration]) -> None:
     session, found = shown
     whole = replace(found.labelled, n=24, accuracy=0.7, specificity=0.5)
     found = replace(found, population=whole, design=Design.WEIGHTED)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import diagram_lines as plot_lines
 from reviewdesk.app.paint.document import document_lines, section_lines, short
@@ -91,15 +90,12 @@ def test_marks_tell_without_colour() -> None:
     assert "2 of 3 bins outside (1 overconfident, 1 underconfident)" in legend
 
 
-def test_the_sizes_stand_beneath_their_bins() -> None:
+def test_the_sizes_stand_beneath_their_bins_in_four_characters() -> None:
     row = cells(diagram_lines(made((0.15, 1, 7), (0.95, 100, 123)), "n", 78))[TOP + 15]
     assert row.split() == ["n", "7", "123"]
     # Centred over seven columns each: the second bin's fourth is 10, the last one's 66.
     assert row[LEFT + 10] == "7"
     assert row[LEFT + 65 : LEFT + 68] == "123"
-
-
-def test_counts_in_four_characters() -> None:
     assert [short(n) for n in (7, 999, 1_000, 45_678, 999_999, 2_000_000)] == [
         "7", "999", "1k", "45k", "999k", "2M",
     ]  # fmt: skip
@@ -121,12 +117,9 @@ def test_the_table_says_the_same() -> None:
     assert "0.8-0.9 40 0.85 0.50 outside, below ▼" in narrow
 
 
-def test_one_bin_or_none() -> None:
+def test_one_bin_or_none_and_neighbours_that_share_no_cell() -> None:
     assert "the only bin lies in" in " ".join(cells(diagram_lines(made((0.75, 3, 4)), "n", 78)))
     assert plot_lines(fit(Rows.of([], [])), 78) == []
-
-
-def test_points_of_neighbours_never_share_a_cell() -> None:
     # .799 and .8 are a 20th of a column apart and belong to two bins.
     found = made((0.799, 8, 10), (0.8, 8, 10))
     assert "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13]).count("●") == 2
@@ -171,6 +164,5 @@ def test_blind_twins_draw_the_same(tmp_path: Path, width: int) -> None:
 
 def test_a_page_without_figures(tmp_path: Path) -> None:
     empty = page(tmp_path, {}, *FOUR)
-    for found in (empty, replace(empty, fit=None)):
-        for blind in (False, True):
-            assert "nothing to draw" in cells(page_lines(found, 78, blind=blind))[0]
+    for blind in (False, True):
+        assert "nothing to draw" in cells(page_lines(empty, 78, blind=blind))[0]

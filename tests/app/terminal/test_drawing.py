@@ -179,13 +179,10 @@ def drawn(row: int, column: int, *texts: tuple[str, str]) -> str:
 RED, ON_BLUE = "38;2;255;0;0", "1;38;2;9;9;9;48;2;0;0;99"
 
 
-def test_what_is_known_to_be_shown_is_not_sent_again() -> None:
+def test_only_the_characters_that_change_are_sent() -> None:
     shown, data = Shown(), drawn(0, 2, ("a line", RED)) + "\x1b[1;1H"
     assert shown.changes(data) == "\x1b[1;3H\x1b[38;2;255;0;0ma line\x1b[0m\x1b[1;1H"
     assert shown.changes(data) == ""
-
-
-def test_only_the_characters_that_change_are_sent() -> None:
     shown = Shown()
     shown.changes(drawn(0, 0, ("the score is 0.71 of 1", "")) + "\x1b[1;1H")
     changed = drawn(0, 0, ("the score is 0.84 of 1", "")) + "\x1b[1;1H"

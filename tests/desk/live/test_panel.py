@@ -78,10 +78,14 @@ def test_the_words_of_a_rule_are_those_they_were() -> None:
             getattr(panel, name)
 
 
-def test_a_label_rule_of_ones_own_stands_beside_the_method() -> None:
+def test_a_label_rule_of_ones_own_and_the_fallback_of_a_count() -> None:
     panel = Panel(aggregate=lambda ballots: ("PASS", len(ballots) > 1))
     words = [ballot("a", label="KEEP"), ballot("b", label="REJECT")]
     assert panel.aggregate(words).decision is Decision.PASS
+    words = [ballot("a", label="KEEP"), ballot("b", label="REJECT")]
+    found = Panel("unanimous", fallback="ASK A PERSON").aggregate(words).label_vote
+    assert found is not None
+    assert found.label == "ASK A PERSON"
 
 
 def test_jurors_bring_their_weights() -> None:
@@ -201,13 +205,6 @@ async def test_a_callable_vote_decides_a_live_panel_by_labels() -> None:
     )
     found = await keeping.judge(item, transport=asked, environment=NOBODY)
     assert (found.verdict.get("label"), found.decision) == ("KEEP", Decision.PASS)
-
-
-def test_a_count_without_a_label_gives_the_fallback() -> None:
-    words = [ballot("a", label="KEEP"), ballot("b", label="REJECT")]
-    found = Panel("unanimous", fallback="ASK A PERSON").aggregate(words).label_vote
-    assert found is not None
-    assert found.label == "ASK A PERSON"
 
 
 def test_a_juror_takes_the_prompt_of_a_versioned_file() -> None:

@@ -43,24 +43,20 @@ def run(desk: Desk) -> Run:
     return found
 
 
-def test_report_holds_those_of_the_file_and_then_those_of_the_desk(desk: Desk, run: Run) -> None:
+def test_exports_hold_those_of_the_file_and_then_those_of_the_desk_and_read_back(
+    desk: Desk, run: Run
+) -> None:
     data = "".join(report_of(desk, run, Path("report.jsonl"))).encode()
     made = list(read(source(data, "out.jsonl")).verdicts())
     assert made[0]["reruns"] == [FILED, FIRST, SECOND]
     assert "reruns" not in made[1]
-
-
-def test_an_export_of_the_export_is_the_same(desk: Desk, run: Run) -> None:
+    page = "".join(html(desk, run))
+    # The first verdict passes; the filed one and the second of the desk fail.
+    assert page.count("≠ FLIPPED") == 2
     once = "".join(report_of(desk, run))
     again = load(desk, once.encode(), "out.json")
     assert again.key != run.key
     assert "".join(report_of(desk, again)) == once
-
-
-def test_a_page_tells_of_them(desk: Desk, run: Run) -> None:
-    page = "".join(html(desk, run))
-    # The first verdict passes; the filed one and the second of the desk fail.
-    assert page.count("≠ FLIPPED") == 2
 
 
 def test_an_export_that_is_cancelled_leaves_the_old_file(desk: Desk, tmp_path: Path) -> None:

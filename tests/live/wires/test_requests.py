@@ -154,11 +154,15 @@ def test_the_text_of_a_choice(found: Any, text: str) -> None:
     assert read(found).text == text
 
 
-def test_the_text_of_a_native_message() -> None:
+def test_a_reply_is_the_text_of_a_native_message_or_a_refusal() -> None:
     thinking = {"type": "thinking", "thinking": "hm"}
     said = {"type": "text", "text": "yes"}
     assert read({"content": [thinking, said]}, Wire.MESSAGES).text == "yes"
     assert read({"content": None}, Wire.MESSAGES).text == ""
+    assert read(choice({"content": None, "refusal": "no"})).refusal == "no"
+    assert read(choice({"content": ""}, finish_reason="content_filter")).refusal
+    assert read({"content": [], "stop_reason": "refusal"}, Wire.MESSAGES).refusal
+    assert read(choice({"content": "x", "refusal": None}, finish_reason="stop")).refusal is None
 
 
 @pytest.mark.parametrize(
@@ -182,13 +186,6 @@ def test_tokens_are_counts_or_unknown(usage: Any, tokens: tuple[int | None, int 
 )
 def test_a_stated_cost_is_kept_if_it_can_be_one(cost: Any, told: float | None) -> None:
     assert read(choice({"content": "x"}) | {"usage": {"cost": cost}}).cost == told
-
-
-def test_a_refusal_is_told_from_an_answer() -> None:
-    assert read(choice({"content": None, "refusal": "no"})).refusal == "no"
-    assert read(choice({"content": ""}, finish_reason="content_filter")).refusal
-    assert read({"content": [], "stop_reason": "refusal"}, Wire.MESSAGES).refusal
-    assert read(choice({"content": "x", "refusal": None}, finish_reason="stop")).refusal is None
 
 
 @pytest.mark.parametrize(
