@@ -1,7 +1,6 @@
 """What the calibration page is made of, against hand counts, files and a whole public run."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -205,113 +204,6 @@ def bodies_of(name: str) -> list[dict[str, Any]]:
         (DATA / f"{name}.report.json").read_text(encoding="utf-8")
     )["verdicts"]
     return found
-
-
-def jurors_by_hand(name: str) -> dict[str, dict[str, int]]:
-    """Every juror's counts from report and truth alone; all votes and trims are stated there."""
-    truth = truths(name)
-    found: dict[str, Counter[str]] = {}
-    for body in bodies_of(name):
-        deserved = {"pass": True, "fail": False}.get(truth.get(body["id"], ""))
-        if deserved is None:
-            continue
-        passed = {"pass": True, "fail": False}.get(body["decision"])
-        for juror in body["jurors"]:
-            mine = found.setdefault(juror["id"], Counter())
-            vote = juror.get("pass")
-            mine["trimmed"] += juror["id"] in (
-                body["trim"]["dropped_low"] + body["trim"]["dropped_high"]
-            )
-            if vote is None:
-                mine["failed" if juror.get("error") else "abstained"] += 1
-                continue
-            mine[{(True, True): "tp", (False, True): "fn", (False, False): "tn"}.get(
-                (vote, deserved), "fp")] += 1  # fmt: skip
-            if passed is not None and vote != passed:
-                mine["dissents"] += 1
-                mine["dissents_right"] += vote == deserved
-    return {name: dict(counts) for name, counts in found.items()}
-
-
-@pytest.mark.slow
-@needs_data
-@pytest.mark.parametrize("name", NAMES)
-def test_jurors_of_public_runs(name: str, desk: Desk) -> None:
-    run = desk.load(Source.from_path(DATA / f"{name}.report.json")).run
-    import_labels(desk, run, read_labels(Source.from_path(DATA / f"{name}.truth.jsonl")))
-    page = calibration_page(desk, run)
-    assert page.jurors is not None
-    expected = jurors_by_hand(name)
-    assert [one.name for one in page.jurors] == [j["id"] for j in bodies_of(name)[0]["jurors"]]
-    for one in page.jurors:
-        wanted = expected[one.name]
-        for field in (
-            "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents", "dissents_right",
-        ):  # fmt: skip
-            assert getattr(one, field) == wanted.get(field, 0), (one.name, field)
-
-
-@pytest.mark.slow
-@needs_data
-@pytest.mark.parametrize("name", NAMES)
-def test_the_population_of_a_part_of_a_public_run(name: str, tmp_path: Path) -> None:
-    """The first of the draw and some outside of it, weighed by loops over plain rows."""
-    desk = open_desk(tmp_path / "desk.db")
-    run = desk.load(Source.from_path(DATA / f"{name}.report.json")).run
-    keys = desk.queue(run)
-    truth = truths(name)
-    chosen = [row.id for row in desk.rows([*keys[:60], *keys[80::9]])]
-    # A few of them cannot be told: they go on the prefix and do not count.
-    said = {item: "unsure" if i % 11 == 6 else truth[item] for i, item in enumerate(chosen)}
-    import_labels(desk, run, [label_row(i, "ann", Truth(t)) for i, t in said.items()])
-    page = calibration_page(desk, run)
-    places = {
-        row["id"]: (row["stratum"], row["rank"])
-        for row in desk.conn.execute("SELECT id, stratum, rank FROM verdicts")
-    }
-    desk.close()
-    assert page.calibration.design is Design.WEIGHTED
-    expected = weighed(bodies_of(name), said, places)
-    line = page.calibration.population
-    assert line is not None
-    got = {key: getattr(line, key) for key in expected}
-    assert got == pytest.approx(expected, abs=1e-9)
-    counted = sum(stratum.counted for stratum in page.strata if stratum.decided)
-    assert counted == line.n < page.calibration.labelled.n
-
-
-def weighed(
-    bodies: list[dict[str, Any]], said: dict[str, str], places: dict[str, tuple[int, int]]
-) -> dict[str, float]:
-    sizes = Counter(stratum for stratum, _ in places.values())
-    ranks = {place: name for name, place in places.items()}
-    inside: dict[int, list[str]] = {}
-    for stratum in sizes:
-        rank = 0
-        while (name := ranks.get((stratum, rank))) in said:
-            if said[name] != "unsure":
-                inside.setdefault(stratum, []).append(name)
-            rank += 1
-    total = right = squares = mass = gap = heavy = 0.0
-    bins = dict.fromkeys(range(10), 0.0)
-    for body in bodies:
-        stratum = places[body["id"]][0]
-        if body["id"] not in inside.get(stratum, []) or body["decision"] not in {"pass", "fail"}:
-            continue
-        weight = sizes[stratum] / len(inside[stratum])
-        score = body["score"]
-        confidence = score if body["decision"] == "pass" else 1 - score
-        correct = body["decision"] == said[body["id"]]
-        total, heavy, mass = total + 1, heavy + weight**2, mass + weight
-        right += weight * correct
-        squares += weight * (confidence - correct) ** 2
-        gap += weight * (confidence - correct)
-        bins[min(int(confidence * 10 + 1e-9), 9)] += weight * (confidence - correct)
-    return {
-        "n": total, "ess": mass**2 / heavy, "accuracy": right / mass, "brier": squares / mass,
-        "gap": gap / mass,
-        "ece": sum(abs(value) for value in bins.values()) / mass,
-    }  # fmt: skip
 
 
 def by_hand(name: str) -> dict[str, Any]:

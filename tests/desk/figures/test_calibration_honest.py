@@ -14,7 +14,6 @@ from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.labels.rows import full_rows, score_rows, suite_rows
-from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.labels.label_columns import make_rows
 from reviewdesk.domain.records import Blocker, Design, Run, Truth
@@ -23,8 +22,6 @@ from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.rates import part_interval
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.errors import UsageError
-from reviewdesk.reports import Source
-from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.store import figures
 from reviewdesk.store.load import ingest
 from reviewdesk.views.calibration import calibration
@@ -101,30 +98,6 @@ def test_the_fit_is_that_of_the_rows_behind_the_headline(tmp_path: Path) -> None
         assert page.fit.ece == page.calibration.headline.ece
         assert page.fit.null is not None
         assert f"{page.fit.null.expected:.3f}" in page.gates[0].note
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared public data are not here")
-def test_every_juror_s_own_confusion_gives_the_human_rate(desk: Desk) -> None:
-    run = load(desk, (DATA / f"{TRIVIA}.report.json").read_bytes(), f"{TRIVIA}.report.json")
-    import_labels(desk, run, read_labels(Source.from_path(DATA / f"{TRIVIA}.truth.jsonl")))
-    page = calibration_page(desk, run, jurors=False)
-    assert page.calibration.design is Design.CENSUS
-    line = page.calibration.headline
-    assert None not in (line.tp, line.fn, line.youden_j)
-    passes, cells = (line.tp or 0) + (line.fn or 0), line.n
-    # Rogan and Gladen with one's own confusion is an identity: (o + spec - 1)/J is the base rate.
-    assert (line.youden_j or 0) > 0
-    assert line.corrected_rate == pytest.approx(passes / cells, abs=1e-9)
-    assert page.honest.estimate == pytest.approx(passes / cells, abs=1e-9)
-    told = shapes.jurors(jurors_page(desk, run))["jurors"]
-    informed = [one for one in told if one["sensitivity"] + one["specificity"] > 1 + 1e-12]
-    assert informed
-    for one in informed:
-        assert one["observed_votes"] == one["votes"]
-        deserved = (one["tp"] + one["fn"]) / one["votes"]
-        assert one["corrected_rate"] == pytest.approx(deserved, abs=1e-9)
-        assert one["observed_rate"] == pytest.approx((one["tp"] + one["fp"]) / one["votes"])
 
 
 def test_a_juror_s_rate_is_of_the_whole_run(desk: Desk) -> None:
