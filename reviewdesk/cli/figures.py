@@ -31,7 +31,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.options import STRATEGIES
 from reviewdesk.desk.review.runs import named_verdict
-from reviewdesk.domain.labels.question import RunAnswer, parse_question
+from reviewdesk.domain.labels.question import parse_question
 from reviewdesk.domain.labels.sampling import SOURCES
 from reviewdesk.domain.labels.segments import BY
 from reviewdesk.domain.records import Run
@@ -149,11 +149,11 @@ def ask(
 
     if question and closing:
         raise UsageError("--close: a question is given too", "Leave out one of them.")
-    found: RunAnswer | None
     if question:
-        found = questions.ask(desk, run, parse_question(question, width, planned, level))
-    else:
-        found = questions.close(desk, run) if closing else questions.answer(desk, run)
+        questions.ask(desk, run, parse_question(question, width, planned, level))
+    elif closing:
+        questions.close(desk, run)
+    found = questions.answer(desk, run)
     if found is None:
         hint = 'Ask: reviewdesk ask "accuracy >= 0.9"'
         raise UsageError(f"{run.name}: no question was asked yet", hint)

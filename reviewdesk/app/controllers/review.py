@@ -35,7 +35,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.assessment.result import SHORT
-from reviewdesk.domain.labels.question import RunAnswer, parse_question
+from reviewdesk.domain.labels.question import parse_question
 from reviewdesk.domain.query.filter import Completion, Option
 from reviewdesk.domain.records import Loaded, QueueRow, Run, Truth, View
 from reviewdesk.domain.safetext import show_line
@@ -262,11 +262,10 @@ def _ask(core: Core, text: str) -> None:
     desk = core.desk
     run = core.session.run
     if text == "close":
-        found: RunAnswer | None = questions.close(desk, run)
+        questions.close(desk, run)
     elif text:
-        found = questions.ask(desk, run, parse_question(text))
-    else:
-        found = questions.answer(desk, run)
+        questions.ask(desk, run, parse_question(text))
+    found = questions.answer(desk, run)
     if found is None:
         raise UsageError("no question was asked yet", "Ask, for example, :ask accuracy >= 0.9")
     core.review.asked = tuple(questions.asked_keys(desk, run))

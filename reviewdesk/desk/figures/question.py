@@ -39,8 +39,8 @@ def _stored(event: Event, counter: int, closed: bool) -> RunQuestion:
     return RunQuestion.from_detail(event.detail, at=event.at, event=counter, closed=closed)
 
 
-def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
-    """Record a question, unless it stands open already, and answer it from what is known."""
+def ask(desk: Desk, run: Run, asked: RunQuestion) -> None:
+    """Record a question, unless it stands open already."""
     totals = figures.run_figures(desk.conn, run.key)
     if run.by_verdict:
         raise UsageError(
@@ -53,7 +53,7 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         asked = with_raters(asked, measures.names(desk.conn, run.key))
     standing = question(desk, run)
     if standing is not None and not standing.closed and standing.is_same(asked):
-        return _answered(desk, run)
+        return
     items = _items(desk, run, asked)
     if items is not None and not items.passes:
         alike = "decided alike on all items, so the difference is 0"
@@ -68,7 +68,6 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     turn = sum(1 for _ in figures.questions(desk.conn, run.hash))
     made = replace(asked, guesses=guesses, unlabelled=gone, turn=turn)
     _record(desk, run, made.detail())
-    return _answered(desk, run)
 
 
 def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
@@ -87,18 +86,11 @@ def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
     return desk.asked[of]
 
 
-def close(desk: Desk, run: Run) -> RunAnswer:
+def close(desk: Desk, run: Run) -> None:
     found = question(desk, run)
     if found is None or found.closed:
         raise UsageError(f"{run.name}: no question is open", 'Ask one: ask "accuracy >= 0.9".')
     _record(desk, run, {"closed": True})
-    return _answered(desk, run)
-
-
-def _answered(desk: Desk, run: Run) -> RunAnswer:
-    found = answer(desk, run)
-    assert found is not None  # noqa: S101 - there is a question
-    return found
 
 
 def _record(desk: Desk, run: Run, detail: dict[str, object]) -> None:

@@ -370,6 +370,11 @@ class LabelledRows:
         return [self.labelled[place] for place in self.places.tolist()]
 
     @cached_property
+    def place_of(self) -> dict[int, int]:
+        """The entry of each verdict in the columns, by key."""
+        return {key: at for at, key in enumerate(self.columns.key.tolist())}
+
+    @cached_property
     def weights(self) -> Floats:
         return np.asarray(self.weighing.weights[self.places])
 

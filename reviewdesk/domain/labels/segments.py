@@ -58,10 +58,9 @@ def segment_table(
     held = defaultdict[str, list[SegmentVerdict]](list)
     for one in frame:
         held[one.segment].append(one)
-    places = places_of(made)
     found = []
     for name, mine in held.items():
-        part = segment_rows(made, mine, places)
+        part = segment_rows(made, mine)
         passes, fails = (sum(side) for side in zip(*part.figures.decided.values(), strict=True))
         row = SegmentFigures(name, passes + fails, counted_labels(part), passes)
         worst = 2.0
@@ -103,14 +102,9 @@ def counted_labels(part: "LabelledRows") -> int:
     return int(part.columns.any_of(part.counting, part.columns.units).sum())
 
 
-def places_of(made: "LabelledRows") -> dict[int, int]:
-    return {key: at for at, key in enumerate(made.columns.key.tolist())}
-
-
-def segment_rows(
-    made: "LabelledRows", mine: Sequence[SegmentVerdict], places: Mapping[int, int]
-) -> "LabelledRows":
-    """Return a segment's labels like a run's; ``places`` has the index in ``made`` of each key."""
+def segment_rows(made: "LabelledRows", mine: Sequence[SegmentVerdict]) -> "LabelledRows":
+    """Return a segment's labels like a run's."""
+    places = made.place_of
     sizes = Counter(h for h, _ in {(one.stratum, one.rank) for one in mine})
     counts = Counter((one.stratum, one.decision) for one in mine)
     decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in sizes}
@@ -178,14 +172,13 @@ def composites(
     from reviewdesk.domain.labels.summary import either_answer
 
     answers = (made, *(either_answer(made, as_label=True) if target is Target.ITEMS else ()))
-    places = places_of(made)
     held = defaultdict[str, dict[str, list[SegmentVerdict]]](lambda: defaultdict(list))
     for one in frame:
         if one.key in dimensions:
             held[one.segment][dimensions[one.key]].append(one)
     found = []
     for subject, verdicts in held.items():
-        every = [_composite(rows, verdicts, weights, target, places) for rows in answers]
+        every = [_composite(rows, verdicts, weights, target) for rows in answers]
         ends = widest(every[0].found, [one.found for one in every])
         least = ends.estimate if ends.estimate is not None else ends.low if ends.bounded else 2.0
         found.append((least, subject, replace(every[0], subject=subject, found=ends)))
@@ -197,13 +190,12 @@ def _composite(
     verdicts: Mapping[str, Sequence[SegmentVerdict]],
     weights: Mapping[str, float],
     target: Target,
-    places: Mapping[int, int],
 ) -> Composite:
     parts = []
     tests: list[list[int]] = []
     for name, weight in weights.items():
         mine = verdicts.get(name, ())
-        rows = segment_rows(made, mine, places)
+        rows = segment_rows(made, mine)
         passes = sum(one for one, _ in rows.figures.decided.values())
         decided = passes + sum(other for _, other in rows.figures.decided.values())
         rate = rows.rates(target).should_pass

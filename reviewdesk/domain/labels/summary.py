@@ -131,9 +131,10 @@ def panel_intervals(
     if target is Target.RUN:
         return found
     ends = [_of_answers(one, target, sums) for one in either_answer(made)]
-    wide = {}
-    for name in ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa"):
-        wide[name] = widest(getattr(found, name), [getattr(one, name) for one in ends])
+    wide = {
+        name: widest(getattr(found, name), [getattr(one, name) for one in ends])
+        for name in ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa")
+    }
     return replace(found, **wide)
 
 
@@ -242,22 +243,20 @@ def simulate(
     chance = rate[(columns.stratum * 2 + columns.passed)[first]]
     sure = columns.confidences(made.source, scores_stated=made.figures.scores_stated)
     known = columns.judged & ~np.isnan(sure)
-    units = {}
+    counted = np.array([made.weighing.counted[h] for h in columns.stratum.tolist()])
+    units = []
     for h in dict.fromkeys(columns.stratum.tolist()):
         mine = columns.stratum == h
-        units[h] = mine, np.unique(columns.rank[mine], return_inverse=True)[1]
+        units.append((mine, np.unique(columns.rank[mine], return_inverse=True)[1]))
     found = defaultdict[str, list[Sequence[float]]](list)
     for _ in range(runs):
         good = (rng.random(len(chance)) < chance) == columns.passed[first]
         deserved = good[place] & (place >= 0)
-        rank = np.full(len(columns), -1)
-        for h, (mine, unit) in units.items():
-            chosen = np.full(unit.max() + 1, -1)
-            order = rng.permutation(len(chosen))[: made.weighing.counted[h]]
-            chosen[order] = np.arange(len(order))
-            rank[mine] = chosen[unit]
+        rank = np.empty(len(columns), np.int64)
+        for mine, unit in units:
+            rank[mine] = np.argsort(rng.permutation(unit.max() + 1))[unit]
         answered = columns.with_truths(place >= 0, deserved)
-        drawn = dataclasses.replace(answered, rank=rank).at(np.flatnonzero(rank >= 0))
+        drawn = dataclasses.replace(answered, rank=rank).at(np.flatnonzero(rank < counted))
         labelled = weigh(drawn, made.figures, made.source)
         correct = (columns.passed == deserved)[known]
         whole = Rows(sure[known], correct, np.ones(len(correct)), columns.passed[known])
