@@ -22,7 +22,7 @@ from reviewdesk.desk.figures.whatif import what_if_item
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_new import check_panel
-from reviewdesk.desk.review.items import beside, of_item
+from reviewdesk.desk.review.items import of_item
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.labels.improve import (
     LabelledCase,
@@ -60,7 +60,7 @@ from reviewdesk.views import improve, whatif
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
 from reviewdesk.views.calibration import calibration, file_calibration, reliability
-from reviewdesk.views.comparison import comparison, two_panels
+from reviewdesk.views.comparison import two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
 from reviewdesk.views.json.review import queue_row
@@ -166,7 +166,6 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         yield f"policies {number}", whatif.policies(item, results, bought)
         for record in of_item(desk, item):
             yield f"re-run {number}", Document((result(item, record),))
-            yield f"comparison {number}", comparison(item, beside(item, record))
 
 
 def told(desk: Desk, item: Item) -> tuple[Item, RerunHistory]:

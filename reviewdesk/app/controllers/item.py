@@ -29,14 +29,13 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.panel.rerun import halt
 from reviewdesk.domain.query.filter import condition
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import queue
-from reviewdesk.views.document import Document, Paragraph, Section, Text, Tone, outside
+from reviewdesk.views.document import Document, Paragraph, Section, Tone, outside
 from reviewdesk.views.verdict import FIGURES, REASONS, WHAT_IF
 
 REASON_KEYS = frozenset({*"123456789", "escape", "enter", "t"})
@@ -292,39 +291,29 @@ def _history(core: Core) -> None:
 
 
 def _diff(core: Core) -> None:
-    """Compare the item with its re-runs and with other runs of the same content."""
+    """Compare the item with other runs of the same content."""
     from reviewdesk.views.comparison import comparison
 
     item = core.item_with_answer("compare")
     if item is None:
         return
-    records = items.of_item(core.desk, item)[::-1]
     found = items.other_runs(core.desk, item.row.key)
-    if not records and not found:
+    if not found:
         core.say_here("no other loaded run judged this content")
         return
-    count = len(records) + len(found)
+    count = len(found)
 
     def read(place: int) -> DialogPage:
-        stop = ""
-        answers = {}
-        if place < len(records):
-            other = items.beside(item, records[place])
-            if records[place].stopped:
-                stop = f"{halt(item.verdict, records[place])} · "
-        else:
-            other = core.desk.item(found[place - len(records)])
-            answers["f"] = condition("flip", other.run.name) or f"flip:{other.run.hash}"
-        lead = (Text(stop, Tone.WARN), "with ", outside(other.run.name, 60))
-        compared = comparison(item, other)
-        keys = [("f", "lists what flipped")] * bool(answers) + [("n", "next")] * (count > 1)
+        other = core.desk.item(found[place])
+        lead = Paragraph(("with ", outside(other.run.name, 60)))
+        following = (("n", "next"),) if count > 1 else ()
         return DialogPage(
             "Compare",
-            (*keys, *SCROLLS_AND_CLOSES),
+            (("f", "lists what flipped"), *following, *SCROLLS_AND_CLOSES),
             item.verdict.id,
-            f"{place + 1} of {count}{'' if records else ' other runs'}",
-            Document((Section("", (Paragraph(lead),)), *compared.sections)),
-            answers=answers,
+            f"{place + 1} of {count} other runs",
+            Document((Section("", (lead,)), *comparison(item, other).sections)),
+            answers={"f": condition("flip", other.run.name) or f"flip:{other.run.hash}"},
             closes=frozenset("qd"),
             width=112,
         )

@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import accumulate, chain, groupby
-from operator import or_
 from typing import Any
 
 from msgspec import Struct
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.claims import withheld
-from reviewdesk.domain.assessment.result import Assessment, Flag
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.labels.team import pace
 from reviewdesk.domain.panel.rerun import (
     FlipRate,
@@ -330,21 +329,3 @@ def flips_of_run(desk: OpenFile, run: Run) -> tuple[FlipRate, ...]:
 
 def plans(desk: OpenFile, run: Run) -> frozenset[int]:
     return frozenset(reruns.plans_of_run(desk.conn, run.key))
-
-
-def beside(item: Item, made: Rerun) -> Item:
-    """Return the item as its re-run decided it, for a comparison with the first verdict."""
-    found = made.assessment
-    when = "of the report" if made.at is None else f"of {made.at[:16].replace('T', ' ')}"
-    row = replace(
-        item.row,
-        decision=found.decision,
-        score=found.score,
-        agreement=found.pair.value,
-        band=found.pair.band,
-        agreement_source=found.pair.source,
-        ours_band=found.agreement.spread.band,
-        flags=reduce(or_, (note.flag for note in found.notes), Flag(0)),
-    )
-    run = replace(item.run, name=f"the re-run {when}")
-    return replace(item, run=run, row=row, verdict=made.verdict, assessment=found)
