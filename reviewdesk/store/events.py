@@ -377,17 +377,12 @@ def marks(conn: Connection, first: int, size: int) -> bytearray:
     found = bytearray(size)
     query = "SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?"
     for window, held in conn.execute(query, (first // WINDOW, (first + size) // WINDOW)):
-        put_window(found, first, window, held)
+        # A window may begin or end in another run.
+        start = window * WINDOW - first
+        low = max(start, 0)
+        high = min(start + WINDOW, size)
+        found[low:high] = held[low - start : high - start]
     return found
-
-
-def put_window(found: bytearray, first: int, window: int, held: bytes) -> bytes:
-    """Write a window over the verdicts' bytes, from key ``first`` on; return the bytes written."""
-    start = window * WINDOW - first
-    low = max(start, 0)
-    high = min(start + WINDOW, len(found))
-    found[low:high] = own = held[low - start : high - start]
-    return own
 
 
 def _write_bytes(conn: Connection, changes: Mapping[int, int]) -> None:

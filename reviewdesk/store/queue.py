@@ -22,9 +22,8 @@ from reviewdesk.domain.records import (
     Truth,
     Withheld,
 )
-from reviewdesk.store import runs
+from reviewdesk.store import events, runs
 from reviewdesk.store.connect import first_column, in_pages, record, value
-from reviewdesk.store.events import WINDOW, put_window
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
 
@@ -48,10 +47,6 @@ class RunLabels:
         self.run = run
         self._reviewer = reviewer
         self._first = first_key(conn, run.key)
-        self._held: dict[int, bytes] = {}
-        self._counts: dict[int, Counter[int]] = {}
-        """The bytes of each window, and how many of its verdicts have each."""
-        self._marks = bytearray(run.verdicts)
         self._queue: Sequence[int] | None = None
         self._members = bytearray()
         """The verdicts that represent the contents of the last queue asked for."""
@@ -60,19 +55,13 @@ class RunLabels:
         if run.contents != run.verdicts:
             query = "SELECT 6 * rank + stratum FROM verdicts WHERE run = ? ORDER BY key"
             self._contents = array("q", first_column(conn, query, (run.key,)))
-        self._newest = 0
-        """The newest event of the log that the labels include."""
         self.read(conn)
 
     def read(self, conn: Connection) -> Self:
-        """Read the changes since the last time; return the same object."""
-        ends = self._first // WINDOW, (self._first + self.run.verdicts) // WINDOW
-        query = """SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?
-                   UNION ALL SELECT -1, max(key) FROM label_events"""
-        rows = {row[0]: row[1] for row in conn.execute(query, ends)}
-        self._newest = rows.pop(-1) or 0
-        for window, marks in rows.items():
-            self._put(window, marks)
+        """Read all labels again; return the same object."""
+        # The newest event that the labels surely include: one that comes meanwhile is read again.
+        self._newest = events.newest_key(conn)
+        self._marks = events.marks(conn, self._first, self.run.verdicts)
         query = """SELECT v.key, v.stratum, v.rank
                    FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
                    WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ?
@@ -93,21 +82,15 @@ class RunLabels:
         if not {*keys}.isdisjoint(self.put_off):
             return False
         for key in keys:
-            window, place = divmod(key, WINDOW)
-            marks = bytearray(self._held.get(window, bytes(WINDOW)))
-            marks[place] = done.marks[key]
-            self._put(window, bytes(marks))
+            self._marks[key - first] = done.marks[key]
         self._newest = done.head.key
         return True
 
-    def _put(self, window: int, marks: bytes) -> None:
-        """Replace the bytes of a window, which may begin or end in another run."""
-        if self._held.get(window) != marks:
-            self._held[window] = marks
-            self._counts[window] = Counter(put_window(self._marks, self._first, window, marks))
-
     def _counted(self) -> Counter[int]:
-        return sum(self._counts.values(), Counter[int]())
+        """Return how many labelled verdicts have each byte."""
+        given = self._marks.translate(None, bytes(1))
+        # Faster than one by one, as there are few different bytes.
+        return Counter({byte: given.count(byte) for byte in set(given)})
 
     def decided(self, waiting: frozenset[int] = frozenset()) -> DecidedKeys:
         return DecidedKeys(self._first, bytes(self._marks), waiting)
