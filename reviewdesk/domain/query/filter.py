@@ -204,13 +204,16 @@ def expand_filter(text: str, saved: Mapping[str, str]) -> str:
     """Return a filter with every word ``@name`` replaced by the saved filter of that name."""
     reader = _Reader(text, saved)
     reader.read()
+    if (only := text.strip(" ")).startswith("@") and only[1:] in saved:
+        return saved[only[1:]]
     expanded = []
     for token in reader.tokens:
         piece = text[token.start : token.end]
+        before, at, name = piece.partition("@")
         if token.sign == " ":
             piece = " "
-        elif not token.sign and piece.startswith("@"):
-            piece = saved[piece[1:]]
+        elif at and before in {"", "!"}:
+            piece = f"{before}({saved[name]})"
         expanded.append(piece)
     return "".join(expanded).strip(" ")
 
@@ -230,23 +233,18 @@ def hidden_order(order: str) -> bool:
 
 DEEPEST = 50
 """The maximum nesting of parentheses: more than anybody reads, and far below the stack's limit."""
-MOST = 500
-"""The maximum number of conditions in a filter; SQLite accepts a thousand in a row."""
 
 
 class _Reader:
     """Parses a filter from left to right; with ``saved``, ``@name`` stands for a saved filter."""
 
-    def __init__(
-        self, text: str, saved: Mapping[str, str] | None = None, *, count: int = 0
-    ) -> None:
+    def __init__(self, text: str, saved: Mapping[str, str] | None = None) -> None:
         if text.count('"') % 2:
             close = 'Close it with a second ".'
             raise FilterError("a quote is not closed", text.rindex('"'), close)
         self.text = text
         self.saved = saved
         self.tokens = [*tokens(text), Token(_END, len(text), len(text))]
-        self.count = count
         self._place = 0
 
     def read(self, depth: int = 0) -> Filter:
@@ -272,14 +270,9 @@ class _Reader:
         groups = []
         self._take(" ")
         while self._next.sign not in (")", _END):
-            saved = None
             parts: list[Part] = []
             while not parts or self._take("|"):
-                if saved is None and self.text.startswith("@", self._next.start):
-                    saved = self._next
                 parts.append(self._part(depth))
-            if saved is not None and len(parts) > 1:
-                raise FilterError(_SAVED_ALONE, saved.start, _SAVED_ALONE_HINT)
             groups.append(tuple(parts))
             if not self._take(" ") and self._next.sign not in (")", _END):
                 raise FilterError("a space or | is missing here", self._next.start)
@@ -309,28 +302,19 @@ class _Reader:
         if token.unclosed is not None:
             hint = 'Close it with ), or put a text that holds it in quotes: test~"f(".'
             raise FilterError("a parenthesis is not closed", token.unclosed, hint)
-        if self.saved is None or not word.startswith("@"):
-            self.count += 1
-            if self.count > MOST:
-                hint = "Tag verdicts, then filter by tag:."
-                raise FilterError(f"more than {MOST} conditions", token.start, hint)
+        before, at, name = word.partition("@")
+        if self.saved is None or not at or before not in {"", "!"}:
             return _term(word, token.start)
-        if word[1:] not in self.saved:
-            known = ", ".join(sorted(self.saved)) or "none"
-            hint = f"Saved filters: {known}."
-            raise FilterError(f"no saved filter {word[1:]!r}", token.start, hint)
+        column = token.start + len(before)
+        if name not in self.saved:
+            hint = f"Saved filters: {', '.join(sorted(self.saved)) or 'none'}."
+            raise FilterError(f"no saved filter {name!r}", column, hint)
         try:
-            reader = _Reader(self.saved[word[1:]], count=self.count)
-            found = reader.read(depth)
+            found = _Reader(self.saved[name]).read(depth + 1)
         except FilterError as error:
-            unusable = f"{word} cannot be used here: {error.message}"
-            raise FilterError(unusable, token.start, error.hint) from None
-        self.count = reader.count
-        return Nested(found, negated=False)
-
-
-_SAVED_ALONE = "a saved filter stands alone"
-_SAVED_ALONE_HINT = "Put spaces around @name, or parentheses: !(@name)."
+            unusable = f"@{name} cannot be used here: {error.message}"
+            raise FilterError(unusable, column, error.hint) from None
+        return Nested(found, negated=bool(before))
 
 
 def _term(part: str, column: int) -> Term:
@@ -339,8 +323,6 @@ def _term(part: str, column: int) -> Term:
     column += negated
     if not body:
         raise FilterError("a condition is missing here", column, _hint())
-    if body.startswith("@"):
-        raise FilterError(_SAVED_ALONE, column, _SAVED_ALONE_HINT)
     parted = _CONDITION.fullmatch(body)
     if parted is None:
         # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
@@ -455,22 +437,17 @@ class Completion(Struct, frozen=True):
 def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     """Return what the word under the cursor may become: flags, facts, values or saved filters."""
     start = end = cursor = max(0, min(cursor, len(text)))
-    pieces = tokens(text)
-    for token in pieces:
+    for token in tokens(text):
         if not token.sign and token.start <= cursor <= token.end:
             start = token.start
             end = token.end
-    bars = [token for token in pieces if token.sign == "|"]
-    alone = not any(bar.end == start or bar.start == end for bar in bars)
     # An open quote swallows the words after the cursor; the completion must not replace them.
     end = cursor if text.count('"', start, end) % 2 else end
     start = min(cursor, start + text[start:end].startswith("!"))
-    before = text[:start][-1:]
     # After a closed group a space must come first.
-    found: Iterable[Option] = ()
-    if before != ")":
-        found = _options(text[start:cursor], vocabulary, saved=alone and before != "!")
-    return Completion(start, end, tuple(islice(found, 100)))
+    closed = text[:start].endswith(")")
+    found = () if closed else tuple(islice(_options(text[start:cursor], vocabulary), 100))
+    return Completion(start, end, found)
 
 
 def complete_order(text: str, cursor: int) -> Completion:
@@ -482,7 +459,7 @@ def complete_order(text: str, cursor: int) -> Completion:
     return Completion(0, len(text), tuple(_matches(typed, orders.items())))
 
 
-def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Option]:
+def _options(typed: str, vocabulary: Vocabulary) -> Iterator[Option]:
     name, colon, value = typed.partition(":")
     if colon and name in words.CHOICES:
         choices = words.CHOICES[name].items()
@@ -506,8 +483,7 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
             for name, note in words.NUMBERS.items()
             for sign, meaning in words.OPERATORS.items()
         }
-        if saved:
-            starts |= {f"@{name}": text for name, text in vocabulary.filters.items()}
+        starts |= {f"@{name}": text for name, text in vocabulary.filters.items()}
         yield from _matches(typed, starts.items())
 
 

@@ -124,10 +124,10 @@ def test_what_a_saved_filter_quotes_is_written_out(desk: Desk) -> None:
     save(desk, "todo", "esc|bias label:none")
     save(desk, "late", "@todo tag:late")
     forget(desk, "todo")
-    assert expand(desk, "@late !mark") == "esc|bias label:none tag:late !mark"
+    assert expand(desk, "@late !mark") == "((esc|bias label:none) tag:late) !mark"
     # A filter may take the place of the one that it quotes.
     save(desk, "late", "@late split")
-    assert saved(desk) == {"late": "esc|bias label:none tag:late split"}
+    assert saved(desk) == {"late": "((esc|bias label:none) tag:late) split"}
 
 
 @pytest.mark.parametrize("name", ["", "@", "a b", "a|b", 'a"', "a" * 41, "a\n", "é!"])
