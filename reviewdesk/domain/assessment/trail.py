@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import Assessment, Breach, State
-from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.rules import ALPHA, R_WG, Breakdown
 from reviewdesk.domain.jury.scores import codes_of, only, pairs_agreement, r_wg, share_of_pairs
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.verdict import Status, Strategy, Verdict, folded, labelled
+from reviewdesk.domain.verdict import Strategy, Verdict, folded, labelled
 
 
 class Trail(Struct, frozen=True):
@@ -91,16 +90,9 @@ def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
     weights = "weight 1 assumed for every juror" if found.assumed_weights else None
     if without and len(without) < len(ballots):
         weights = f"weight 1 assumed for {', '.join(without)}"
-    strange = [seat.ballot.id for seat in found.seats if seat.ballot.status is Status.UNKNOWN]
-    answers = "1 answer" if len(strange) == 1 else f"{len(strange)} answers"
     committed = (verdict.body.get("provenance") or {}).get("committed_at") or ""
     times = [_comparable_time(at) for one in verdict.body["jurors"] if (at := one.get("at"))]
     late = bool(times) and min(times) < _comparable_time(committed) < _UNREADABLE
-    # A report that denies a shared family need not know the extended list.
-    kin = ", ".join(one.id for one in family.relatives(verdict.ballots, verdict.generator))
-    distant = found.same_family is False and not family.plain_kin(
-        verdict.ballots, verdict.generator
-    )
     # The trim rule is designed for five jurors of three families or more.
     seated = len(found.seats)
     families = {seat.family.name for seat in found.seats if seat.family}
@@ -114,10 +106,6 @@ def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
         f"panel of {known}: under three": seated and len(families) < 3,
         "unanimous: equal scores": found.unanimous_scores,
         "unanimous: equal votes": found.unanimous_votes,
-        f"{answers} not understood, and so not counted: {', '.join(strange)}": strange,
-        f"same model family by the extended list, which the report need not know: {kin}": (
-            kin and distant
-        ),
         "the panel was committed after its first ballot": late,
     }
     return tuple(text for text, holds in texts.items() if text and holds)

@@ -223,18 +223,6 @@ def test_a_bribe_has_a_price_only_where_every_ballot_has_one() -> None:
     assert about("bribe", body(jurors=seats), strategy="trimmed_mean") == ()
 
 
-def test_kinship_by_the_extended_list_is_told_where_the_report_denies_it() -> None:
-    value = body(juror("a", 0.5, model="qwen-max"), same_family=False)
-    value["generator"] = {"model": "qwen-plus"}
-    (text,) = about("same model family", value)
-    assert text.endswith(": a")
-    # Among the four families it is a mismatch, and no remark.
-    value = body(juror("a", 0.5, model="claude-4"), same_family=False)
-    value["generator"] = {"model": "claude-3"}
-    assert about("same model family", value) == ()
-    assert len(assess(read(value)).mismatches) == 1
-
-
 def test_a_panel_committed_after_its_first_ballot_is_told() -> None:
     late = {"committed_at": "2025-09-18T07:40:05Z"}
     # 09:40:04 at +02:00 is one second before.
