@@ -7,7 +7,6 @@ from hypothesis import given
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import AgreementPair, Breach, Flag
 from reviewdesk.domain.jury.scores import (
-    ADR_NULL,
     band,
     closeness,
     levels_null,
@@ -18,26 +17,6 @@ from reviewdesk.domain.jury.scores import (
 )
 from reviewdesk.domain.values import AgreementSource, Band
 from tests.domain.bodies import bodies, panel, read
-
-
-@pytest.mark.parametrize(
-    ("scores", "raw", "named"),
-    [
-        # Squared distances from .8: 0 + .01 + .01 = .02; / 2 = .01; 1 - .12.
-        ((0.8, 0.7, 0.9), 0.88, Band.HIGH),
-        # Mean 1/2; 2 * .25 / 1 = .5; 1 - 6: the signed value is kept.
-        ((0.0, 1.0), -5.0, Band.LOW),
-        # In thousandths the mean is 2110/3, so 9 * squared distances: 70² + 20² + 50² = 7800;
-        # / 9 / 2 * 12 = 5200 millionths.
-        ((0.68, 0.71, 0.72), 0.9948, Band.HIGH),
-        ((0.4, 0.4), 1.0, Band.HIGH),
-    ],
-)
-def test_r_wg_worked(scores: tuple[float, ...], raw: float, named: Band) -> None:
-    found = r_wg(scores)
-    assert found.raw == pytest.approx(raw, abs=1e-9)
-    assert found.clamped == pytest.approx(max(raw, 0), abs=1e-9)
-    assert found.band is named
 
 
 @pytest.mark.parametrize("scores", [(), (0.3,)])
@@ -73,13 +52,6 @@ def test_unit_alpha_at_its_edges() -> None:
 def test_the_discrete_null_is_the_variance_of_its_levels(levels: int) -> None:
     steps = [step / (levels - 1) for step in range(levels)]
     assert levels_null(levels) == pytest.approx(np.var(steps))
-
-
-def test_r_wg_under_other_nulls() -> None:
-    # .25 .5 .25: mean 1/3, squares 2/144 + 4/144 = 1/24, / 2 = 1/48.
-    # Five levels have variance 6/48, so 1 - 1/6; the record's 1/16 gives 1 - 1/3.
-    assert r_wg([0.25, 0.5, 0.25], levels_null(5)).raw == pytest.approx(5 / 6)
-    assert r_wg([0.25, 0.5, 0.25], ADR_NULL).raw == pytest.approx(2 / 3)
 
 
 REPORTED, OURS = AgreementSource.REPORTED, AgreementSource.OURS

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import State
 from reviewdesk.domain.jury.label_rules import TIES, label_vote
 from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import Ballot, Decision, Status, ballot
@@ -164,25 +163,6 @@ def test_the_label_map(label: str | None, decision: Decision | None) -> None:
 
 def _labelled(*labels: str, **more: Any) -> Any:
     return body(*(juror(f"j{seat}", label=label) for seat, label in enumerate(labels)), **more)
-
-
-@pytest.mark.parametrize(
-    ("strategy", "label", "decision"),
-    [
-        ("majority", "KEEP", Decision.PASS),
-        ("unanimous", "UNCLEAR", None),
-        ("weighted_vote", "KEEP", Decision.PASS),
-        ("first_disagreement", "DISAGREE", None),
-    ],
-)
-def test_labels_decide_where_nothing_else_does(strategy: str, label: str, decision: Any) -> None:
-    found = assessed(_labelled("KEEP", "KEEP", "REJECT", strategy=strategy))
-    assert found.label_vote is not None
-    assert (found.label_vote.label, found.decision) == (label, decision)
-    # They answered: nobody is missing, and the unit's nominal alpha sees the split.
-    assert [seat.state for seat in found.seats] == [State.COUNTED] * 3
-    assert (found.degraded, found.agreement.alpha) == ((), 0.0)
-    assert assessed(_labelled("KEEP", "keep", "Keep", strategy=strategy)).agreement.alpha == 1.0
 
 
 def test_what_is_stated_or_scored_stands_before_the_labels() -> None:

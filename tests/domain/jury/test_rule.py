@@ -11,7 +11,7 @@ from reviewdesk.domain.jury.rules import Votes, quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.scores import weighted_average
 from reviewdesk.domain.verdict import Decision, Status, Strategy, as_juror, ballot
 from reviewdesk.errors import NoJurorsError, UsageError
-from tests.domain.bodies import bodies, body, columns, juror, panel, read
+from tests.domain.bodies import bodies, body, columns, juror, read
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 COUNTS = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -86,27 +86,6 @@ def test_score_rules_forgive_a_billionth() -> None:
     assert _decisions(votes, 0.7 - 9e-10, threshold=0.7).mean is PASS
     assert _decisions(votes, 0.7 - 2e-9, threshold=0.7).mean is FAIL
     assert _decisions(votes, 0.1 + 0.2, threshold=0.3).median is PASS
-
-
-def test_a_failed_juror_does_not_shrink_the_panel() -> None:
-    # Two of three answered both pass: 2/4 of the seats, 2/3 of the answers, against .6.
-    made = _decisions(Votes(2, 3, 4), quorum=0.6)
-    assert (made.quorum, made.quorum_answered) == (FAIL, PASS)
-
-
-@pytest.mark.parametrize(
-    ("strategy", "score"),
-    [
-        # Mean .58, trimmed .667, median .7; equal weights.
-        ("median", 0.7), ("trimmed_mean", 2 / 3), ("highest", 0.9), ("lowest", 0.0),
-        *((by_mean, 0.58) for by_mean in ("mean", "quorum", "external", "first_disagreement")),
-    ],
-)  # fmt: skip
-def test_score_by_strategy(strategy: str, score: float) -> None:
-    found = assess(read(panel(0.0, 0.5, 0.7, 0.8, 0.9), strategy=strategy, threshold=0.5))
-    assert found.score == pytest.approx(score)
-    if strategy in {"external", "first_disagreement"}:
-        assert found.decision is None
 
 
 FAILED = {"error", "timeout", "parse_fail", "empty", "missing_key"}

@@ -45,32 +45,6 @@ def test_everything_that_goes_over_strategies_takes_them_from_the_registry() -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("scores", "value", "decision"),
-    [
-        # Two of three over .7, two of four, one of three; 1 or 0, and a tie has no value.
-        ((0.9, 0.8, 0.1), 1.0, PASS),
-        ((0.9, 0.8, 0.1, 0.2), None, OPEN),
-        ((0.9, 0.2, 0.1), 0.0, FAIL),
-        # Two passes of four seats are half of them: a failed juror keeps its seat.
-        ((0.9, 0.8, None, None), None, OPEN),
-    ],
-)
-def test_the_value_of_a_majority_is_its_side(scores: Any, value: Any, decision: Decision) -> None:
-    found = assessed(panel(*scores), threshold=0.7, strategy="majority")
-    assert (found.values.majority, found.score, found.decision) == (value, value, decision)
-
-
-def test_the_value_of_unanimity_is_the_mean_of_those_who_agree() -> None:
-    agreed = assessed(panel(0.9, 0.8, 0.7), threshold=0.7, strategy="unanimous")
-    # 2.4 of three.
-    assert agreed.score == pytest.approx(0.8)
-    assert (agreed.decision, agreed.escalation) == (PASS, ())
-    against = assessed(panel(0.1, 0.3), threshold=0.7, strategy="unanimous")
-    assert against.score == pytest.approx(0.2)
-    assert against.decision is FAIL
-
-
 def test_a_split_under_unanimity_has_no_value_and_goes_to_a_person() -> None:
     split = assessed(panel(0.71, 0.72, 0.69), threshold=0.7, strategy="unanimous")
     assert (split.score, split.values.unanimous, split.decision) == (None, None, OPEN)

@@ -70,24 +70,6 @@ def test_who_is_dropped_and_which_cut_was_tie(scores: Any, low: Any, high: Any, 
     assert cut.tied == tied
 
 
-@pytest.mark.parametrize(
-    ("n", "fraction", "rounding", "tolerates"),
-    [
-        # As many as are cut at one end: 20% of 5 is 1, of 10 is 2; of 3 and 4 one; of 1 none.
-        (5, 0.2, Rounding.DOWN, 1), (10, 0.2, Rounding.DOWN, 2), (4, 0.2, Rounding.DOWN, 1),
-        (3, 0.2, Rounding.DOWN, 1), (2, 0.2, Rounding.DOWN, 0), (1, 0.2, Rounding.DOWN, 0),
-        (5, 0.1, Rounding.DOWN, 0), (9, 0.2, Rounding.NEAREST, 2),
-    ],
-)  # fmt: skip
-def test_breakdown_of_a_trim(n: int, fraction: float, rounding: Rounding, tolerates: int) -> None:
-    found = breakdown(n, fraction, rounding, price=2.5)
-    assert (found.tolerates, found.breaks_at) == (tolerates, tolerates + 1)
-    assert str(found) == f"tolerates {tolerates} of {n}, breaks at {tolerates + 1}"
-    # As many as break it, at 2.50 each.
-    assert found.bribe == pytest.approx((tolerates + 1) * 2.5)
-    assert breakdown(n, fraction, rounding).bribe is None
-
-
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.2, 0.3, 0.49])
 @pytest.mark.parametrize("n", range(1, 12))
 def test_a_trim_bears_as_many_bought_jurors_as_it_says(n: int, fraction: float) -> None:
