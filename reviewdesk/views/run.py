@@ -94,7 +94,6 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
         (
             about,
             _section("Agreement", _agreement(found), "of the jurors, over all verdicts"),
-            *over_runs(found.earlier),
             _section("Broken rules", broken, "rules of the report's own"),
             report,
             labels,

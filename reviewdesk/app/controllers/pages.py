@@ -4,22 +4,25 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
-from reviewdesk.app.paint.document import WIDE
+from reviewdesk.app.controllers.state import (
+    SCROLLS_AND_CLOSES,
+    TWO_COLUMNS,
+    DialogPage,
+    choice,
+    one_page,
+)
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
-from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison
+from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
-from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import DrillDown, bin_drills, drill
 from reviewdesk.domain.stats.figures import Target
@@ -244,8 +247,8 @@ class RunsController:
     def __init__(self, core: Core) -> None:
         self._core = core
         self.runs: Sequence[RunLine] = ()
-        self._details: dict[str, RunDetails] = {}
-        self._earlier: Mapping[int, AgainstEarlier] = {}
+        self.details: RunDetails | None = None
+        """The details of the run under the cursor."""
         self.cursor = 0
         self.verbs: dict[str, Callable[[], None]] = {
             "run.open": self._open,
@@ -272,7 +275,7 @@ class RunsController:
     def _listed(self) -> range:
         """The runs that have a line, so that the details below or beside them stay in view."""
         panes = self._core.panes
-        most = panes.height - 4 if panes.width >= WIDE else max(3, panes.height // 3)
+        most = panes.height - 4 if panes.width >= TWO_COLUMNS else max(3, panes.height // 3)
         first = max(0, min(self.cursor - most // 2, len(self.runs) - most))
         return range(first, min(first + most, len(self.runs)))
 
@@ -285,12 +288,6 @@ class RunsController:
         lines = views.run_lines([self.runs[place] for place in listed], at=at, blind=blind)
         found = self.details
         return Document(lines.sections, views.run(found, blind=blind).every if found else ())
-
-    @property
-    def details(self) -> RunDetails | None:
-        """The details of the run under the cursor, once they are read."""
-        found = self._details.get(self._chosen.hash) if self._chosen else None
-        return found and replace(found, earlier=self._earlier.get(found.run.key))
 
     def hints(self) -> Mapping[str, object]:
         some = self._chosen is not None
@@ -307,27 +304,17 @@ class RunsController:
             self.runs = overview(self._core.desk)[::-1]
         except ReviewDeskError as error:
             self._core.complain(error)
-        self._details = {}
         hashes = [line.run.hash for line in self.runs]
         self.cursor = hashes.index(stay) if stay in hashes else 0
         self._read()
-        if len(self.runs) > 1:
-
-            def compared(found: Mapping[int, AgainstEarlier]) -> None:
-                self._earlier = found
-
-            read = lambda desk, _: over_runs(desk)  # noqa: E731
-            fault = "no comparison of runs"
-            self._core.background("over runs", read, compared, fault=fault)
 
     def _read(self) -> None:
         chosen = self._chosen
-        if chosen is not None and chosen.hash not in self._details:
-            try:
-                found = run_details(self._core.desk, chosen)
-                self._details = {**self._details, chosen.hash: found}
-            except ReviewDeskError as error:
-                self._core.complain(error)
+        self.details = None
+        try:
+            self.details = None if chosen is None else run_details(self._core.desk, chosen)
+        except ReviewDeskError as error:
+            self._core.complain(error)
 
     def choose(self, line: int) -> None:
         """Choose the run of a line of the list; there may be none."""

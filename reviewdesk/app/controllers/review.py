@@ -14,8 +14,8 @@ from reviewdesk.app.controllers import item, labels, queue
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core, Verb
 from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
 from reviewdesk.app.controllers.state import (
-    ESC,
     MOVES,
+    MOVES_AND_CLOSES,
     Choice,
     DialogPage,
     HelpForm,
@@ -39,11 +39,10 @@ from reviewdesk.domain.labels.question import parse_question
 from reviewdesk.domain.query.filter import Completion, Option
 from reviewdesk.domain.records import Loaded, QueueRow, Run, Truth, View
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.methods import FigureMethod
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import KEPT
 from reviewdesk.views import glossary
-from reviewdesk.views.document import Document, Tone
+from reviewdesk.views.document import Tone
 from reviewdesk.views.queue import strip_line
 from reviewdesk.views.verdict import FIGURES
 from reviewdesk.views.words import plural
@@ -121,13 +120,6 @@ def _improve(core: Core, panel: str = "") -> None:
 
 def _explain(core: Core) -> None:
     """Open a dialog with the terms in view; the term nearest to the top is chosen."""
-    closes = frozenset("qe")
-
-    def show(method: FigureMethod | None) -> None:
-        if method is not None:
-            document = Document((glossary.method_section(method),))
-            page = DialogPage(method.figure, ESC, document=document, closes=closes)
-            core.ask(one_page(page), lambda _: None)
 
     def took(lines: Sequence[str]) -> None:
         session = core.session
@@ -152,17 +144,14 @@ def _explain(core: Core) -> None:
         if not terms:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
             return
-        keys = ("enter", "its method, or next"), ("j k", "move"), *ESC
         choices = [
-            Choice(
-                f"{term.word}  {short.get(term, '')}".rstrip(),
-                glossary.method_of(term.word),
-                term.text,
-            )
+            Choice(f"{term.word}  {short.get(term, '')}".rstrip(), below=term.text)
             for term in terms
         ]
-        page = DialogPage("What is in view", keys, choices=choices, closes=closes)
-        core.ask(one_page(page), show)
+        page = DialogPage(
+            "What is in view", MOVES_AND_CLOSES, choices=choices, closes=frozenset("qe")
+        )
+        core.ask(one_page(page), lambda _: None)
 
     core.request("lines", took)
 

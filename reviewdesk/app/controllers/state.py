@@ -231,6 +231,8 @@ def uses_hidden(filter_text: str, order: str) -> bool:
 
 WIDE = 140
 """The columns from which the three panes stand side by side."""
+TWO_COLUMNS = 120
+"""The columns from which the sections of a document are in two columns."""
 LEAST = {"queue": 20, "item": 44, "jury": 32}
 """The least columns of each pane, whatever sizes are chosen."""
 SMALLEST = (40, 10)

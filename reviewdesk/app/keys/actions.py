@@ -10,7 +10,6 @@ from itertools import product
 from typing import TypeAlias
 
 from msgspec import Struct
-from textual.keys import KEY_NAME_REPLACEMENTS
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
@@ -196,6 +195,16 @@ GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith("label."))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
 
+TEXTUALS = {
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "commercial_at": "at",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "low_line": "underscore",
+}
+"""Textual's names of signs by those of Unicode, where the two differ."""
+
 _SHOWN = {
     "pagedown": "pgdn",
     "pageup": "pgup",
@@ -287,7 +296,7 @@ def _char_key(char: str) -> str:
     if char.isalnum():
         return char
     name = unicodedata.name(char, "").lower().replace("-", "_").replace(" ", "_")
-    return KEY_NAME_REPLACEMENTS.get(name, name)
+    return TEXTUALS.get(name, name)
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from textual.content import Content
 
+from reviewdesk.app.controllers.state import TWO_COLUMNS
 from reviewdesk.app.paint.inks import STOP
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -183,8 +184,6 @@ def short(count: int) -> str:
     return str(count)
 
 
-WIDE = 120
-"""The width from which the sections of a document are in two columns."""
 _LONGEST = 20_000
 _NARROWEST = 8
 """The least width of names where no column of the table may be left out."""
@@ -196,7 +195,7 @@ _FOLDED = 12
 def document_lines(document: Document, width: int) -> Lines:
     """Return a document's lines; where there is room, in two columns below an untitled section."""
     end = section_lines(Section("", document.end), width)
-    if width < WIDE or not document.aside:
+    if width < TWO_COLUMNS or not document.aside:
         lines = _stack(document.every[: -1 if end else None], width)
     else:
         gap = 4

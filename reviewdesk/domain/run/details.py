@@ -9,7 +9,6 @@ from msgspec import Struct
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.packing import Bar
-from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.verdict import Decision
 
 
@@ -102,5 +101,3 @@ class RunDetails(Struct, frozen=True):
     unlabelled: int = 0
     progress: Progress | None = None
     """The progress of the reviewer; ``None`` if it was not counted."""
-    earlier: AgainstEarlier | None = None
-    """The run compared with earlier ones; ``None`` if these were not read."""
