@@ -34,9 +34,6 @@ MOST_WAITING = 2_000
 """Calls that may wait. Beyond that no further case is drawn, which bounds the memory of a run in
 which one model is slower than the others."""
 
-FEW_WAITING = 500
-"""Calls that may wait while every juror so far has some; then further cases do not help."""
-
 T = TypeVar("T")
 Drawn = Sequence[tuple[T, Call]]
 Cast = tuple[T, Call, CanonicalBallot]
@@ -205,8 +202,7 @@ class CallRunner(Generic[T]):
             return False
         if self._start():
             return True
-        most = FEW_WAITING if all(self._waiting.values()) else MOST_WAITING
-        is_full = self.meter.closed or self._count() >= most
+        is_full = self.meter.closed or self._count() >= MOST_WAITING
         drawn = None if is_full else await self.draw(free)
         if drawn is None:
             return False

@@ -159,14 +159,11 @@ class RerunForm:
         session = core.session
         self.item = item
         self.lost = rerun.with_losses(core.desk, item).verdict.missing
-        self.path = core.settings.panel
         self.shown = session.keys
         """The verdicts in the queue, which may be asked about instead."""
         self.filter = session.view.filter
         self.blind = session.view.blind
         self.unfinished = tuple(core.unfinished)
-        self.panel: PanelSpec | None = None
-        self.problem = ""
         self.about_shown = self.preparing = False
         self.max_cost: float | None = None
         self.passages = sum(len(passages(text)) for _, text in outside_texts(item.verdict.body))
@@ -175,27 +172,27 @@ class RerunForm:
         self._consent = Document(())
         self._core = core
         self._guard = core.new_guard()
-        self._read()
-        if self.panel is None and not self.path:
-            # Take the report's jurors where it names no panel, if their keys are set.
+        self._read(core.settings.panel)
+
+    def _read(self, path: str) -> None:
+        """Read a panel; where the report names none, take its jurors if their keys are set."""
+        self.path = path
+        self.panel: PanelSpec | None = None
+        self.problem = ""
+        try:
+            self.panel = rerun.panel_for(path, self.item)
+        except ReviewDeskError as error:
+            # The error of the report's own panel has a hint that is meant for the shell.
+            reason = show_line(str(error) if path else error.message, 400).removesuffix(".")
+            self.problem = f"{reason}; p names a panel file"
+        if self.problem and not path:
             try:
                 self.panel = rerun.panel_for(JURORS, self.item)
+                self.path = JURORS
+                self.problem = ""
             except ReviewDeskError as error:
                 # Which keys would help is its hint.
                 self.problem += f". {error.hint}"
-            else:
-                self.path = JURORS
-                self.problem = ""
-
-    def _read(self) -> None:
-        self.panel = None
-        self.problem = ""
-        try:
-            self.panel = rerun.panel_for(self.path, self.item)
-        except ReviewDeskError as error:
-            # The error of the report's own panel has a hint that is meant for the shell.
-            reason = show_line(str(error) if self.path else error.message, 400).removesuffix(".")
-            self.problem = f"{reason}; p names a panel file, b asks its jurors with your keys"
 
     def offers(self) -> list[tuple[str, RerunRequest | UnfinishedRerun]]:
         """Return the lines to choose from, likeliest first, and the re-runs that were cut off."""
@@ -287,9 +284,8 @@ class RerunForm:
         self._core.ask_text(prompt, lambda path: self.use_panel(path) if path else None)
 
     def use_panel(self, path: str) -> None:
-        self.path = path
-        self._read()
-        if self.panel is not None and path != JURORS:
+        self._read(path)
+        if self.panel is not None:
             whole = path and str(Path(path).expanduser().absolute())
             self._core.settings = self._core.settings.choosing({"panel": whole})
 
@@ -305,9 +301,8 @@ class RerunForm:
         core = self._core
         offers = self.offers()
         about = [("f", "the item" if self.about_shown else "all shown")] if self.shown else []
-        own = [("o", "the report's")] if self.path else []
-        made = [("b", "its jurors")] if self.path != JURORS else []
-        first = ("enter", "what would be sent"), *about, ("p", "panel file"), *own, *made
+        own = [("o", "the report's")] if self.path not in {"", JURORS} else []
+        first = ("enter", "what would be sent"), *about, ("p", "panel file"), *own
         return DialogPage(
             "Ask again about",
             (*first, ("c", "ceiling"), ("esc", "closes")),
@@ -319,7 +314,6 @@ class RerunForm:
                 "enter": self.choose,
                 "p": lambda _: self.name_panel(),
                 "o": lambda _: self.use_panel(""),
-                "b": lambda _: self.use_panel(JURORS),
                 "f": lambda _: self.turn(),
                 "c": lambda _: ask_ceiling(core, self.max_cost, partial(setattr, self, "max_cost")),
             },

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -462,14 +463,13 @@ def panel_text(panel: PanelSpec, about: str = "") -> str:
     said = {"name": panel.name, "rubric": panel.rubric, **_rule(panel.rule)}
     said["jurors"] = []
     for one in panel.jurors:
-        usual = Juror(one.name, one.model, one.vendor, extra=one.extra)
-        juror = {key: getattr(one, key) for key in _SAME}
-        for key in ("max_tokens", "timeout"):
-            value = getattr(one, key)
-            juror[key] = value if value != getattr(usual, key) else None
-        key = "api_key" if (one.api_key_env or "").startswith("@") else "api_key_env"
-        juror |= {key: one.api_key_env, "extra": dict(one.extra) or None}
-        said["jurors"].append(without_nulls(juror | {"headers": dict(one.headers) or None}))
+        usual = asdict(Juror(one.name, one.model, one.vendor, extra=one.extra))
+        juror: JsonObject = {"name": one.name, "model": one.model, "vendor": one.vendor}
+        juror |= {key: value for key, value in asdict(one).items() if value != usual[key]}
+        juror |= {"price": None, "prompt_version": None, "extra": dict(one.extra) or None}
+        if (one.api_key_env or "").startswith("@"):
+            juror["api_key"] = juror.pop("api_key_env")
+        said["jurors"].append(without_nulls(juror))
     plain = json.loads(json.dumps(without_nulls(said)))  # words instead of enumerations
     return comment + plain_text(plain)
 
@@ -500,10 +500,3 @@ def _rule(rule: PanelRule) -> JsonObject:
         "supermajority": own_share(rule.supermajority),
         **{key: list(getattr(rule, key)) or None for key in ("labels", "passing", "failing")},
     }
-
-
-_SAME = (
-    "name", "model", "vendor", "base_url", "weight", "temperature", "system_prompt", "prompt",
-    "deployment", "api_version",
-)  # fmt: skip
-"""The keys of a juror that are the same in the file and in the record."""

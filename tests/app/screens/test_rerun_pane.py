@@ -304,5 +304,5 @@ async def test_keys_of_the_first_page_act(tmp_path: Path, monkeypatch: pytest.Mo
         stage.app.screen.query_one(Input).value = ""
         await stage.press("enter")
         assert "none; c sets one" in stage.drawn()
-        await stage.press("b")
+        await stage.press("o")
         assert "1 juror, those whose keys are set" in stage.drawn()
