@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import KW_ONLY, InitVar, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -212,7 +212,7 @@ class Asking(Generic[Q]):
         session = CallSession(self.world, self._keep, self.limits, self.listener.noted)
         self._session = session
         batches = self.batches
-        vendors = None if batches is None else BatchTransport(batches, session, self._keep, counts)
+        vendors = None if batches is None else BatchTransport(batches, session, counts)
         self._vendors = vendors
         self._cases = iter(cases)
         self._done = done
@@ -322,14 +322,12 @@ def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> Consent
 class Survey:
     """Counts the calls about cases that no stored reply answers, one attempt each.
 
-    ``jurors`` are named even without a call; calls ``held`` in a batch wait at a vendor.
+    Calls ``held`` in a batch wait at a vendor.
     """
 
     environment: Mapping[str, str]
     store: ReplyStore = field(default_factory=Unstored)
     cache: ReplyCache | None = None
-    _: KW_ONLY
-    jurors: InitVar[Iterable[Juror]] = ()
     in_batch: Callable[[Call], bool] = lambda _: False
     held: Collection[str] = ()
     worst_usd: float = 0.0
@@ -342,9 +340,6 @@ class Survey:
     _again: Counter[str] = field(default_factory=Counter)
     _digest: Any = field(default_factory=hashlib.sha256)
     _hidden: dict[Juror, Redactor] = field(default_factory=dict)
-
-    def __post_init__(self, jurors: Iterable[Juror]) -> None:
-        self._calls.update(dict.fromkeys(jurors, 0))
 
     def add(self, found: CaseCalls) -> None:
         """Count the calls about a case; UsageError if calls are open, and no juror has a key."""

@@ -174,7 +174,6 @@ class BatchTransport:
 
     store: BatchStore
     asking: CallSession
-    keep: records.Keep
     counts: LiveProgress
     _known: tuple[VendorBatch, ...] = ()
     _held: dict[str, VendorBatch] = field(default_factory=dict)
@@ -234,7 +233,7 @@ class BatchTransport:
             },
             problem=hidden.text(answer.problem) if answer.problem else None,
         )
-        self.keep(call, exchange)
+        self.asking.keep(call, exchange)
         self.counts.fetched += 1
         return exchange
 

@@ -256,7 +256,6 @@ class BatchRun:
             self.world.environment,
             self._journal or Unstored(),
             self._cache,
-            jurors=panel.jurors,
             in_batch=is_batched if self._in_batches else lambda _: False,
             held={key for batch in waiting.values() for key in batch.nonces},
         )
