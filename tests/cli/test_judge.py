@@ -200,21 +200,6 @@ async def test_lost_ballots_set_exit_codes(cli: Cli, room: Room, allowed: str, c
     assert len(room.verdicts()) == 3
 
 
-async def test_deadline_ends_what_does_not_answer_and_juror_is_named(cli: Cli, room: Room) -> None:
-    async def fault(seen: Seen, out: asyncio.StreamWriter) -> None:
-        is_down = seen.payload["model"] == "m1"
-        refusal = answer(503, {}, {"retry-after": "60"})
-        out.write(refusal if is_down else answer(200, envelope(seen, verdict(seen))))
-
-    async with Server(fault=fault) as server:
-        room.put(url=server.url)
-        done = await judged(cli, room, "--yes", "--deadline", "59")
-        # The first wait would pass it.
-        assert len(server.calls) == 15
-    assert done.code == 1
-    assert "  juror j1: 0 answered, 3 failed (3 unavailable)" in done.out.splitlines()
-
-
 def test_cases_come_from_stdin_too(cli: Cli, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.put()
     with (room.folder / "cases.jsonl").open() as stdin:

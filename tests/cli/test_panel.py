@@ -154,11 +154,6 @@ def test_header_variables_are_keys(cli: Cli, write: Write, monkeypatch: pytest.M
     done = cli("panel", "check", path)
     assert "CF_TOKEN" not in done.out
     assert KEY not in done.out + done.err
-    for line in (f"{{x: {KEY}}}", "{Authorization: CF_TOKEN}", f"{{{KEY}: CF_TOKEN}}"):
-        bad = f"jurors:\n- {{model: m, vendor: vllm, headers: {line}}}\n"
-        done = cli("panel", "check", write("p.yaml", bad.encode()))
-        assert done.code == 2
-        assert KEY not in done.out + done.err
     extra = f"jurors:\n- {{model: m, vendor: vllm, extra: {{token: {KEY}}}}}\n"
     done = cli("panel", "check", write("p.yaml", extra.encode()))
     assert (done.code, KEY in done.err) == (2, False)

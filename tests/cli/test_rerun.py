@@ -166,13 +166,6 @@ async def test_no_key_typed_before_question_counts(room: Room, command: Any, ear
     assert not room.report.exists()
 
 
-@pytest.mark.slow
-async def test_rerun_sends_once_it_is_told_to(room: Room) -> None:
-    async with Server() as server:
-        code, _ = await at_a_terminal(rerun(room, server.url), room.folder / "desk.db", b"y")
-        assert (code, len(server.calls)) == (0, 5)
-
-
 @pytest.mark.parametrize(
     ("allowed", "code"), mostly_slow([("0", 1), ("1", 0), ("20%", 0), ("19%", 1)])
 )

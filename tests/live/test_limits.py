@@ -3,8 +3,6 @@
 import dataclasses
 import random
 from collections.abc import Callable
-from threading import Lock, Thread
-from time import sleep
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from reviewdesk.desk.live.judge import judge_cases
 from reviewdesk.domain.panel.asking import Allowance, ModelPause
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.limits import HELD, MINUTE, CallTurn, ModelLimit, ModelLimits
+from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
 from reviewdesk.live.retry import asked_wait, budget_wait
@@ -251,35 +249,3 @@ def test_concurrency_halves_once_for_each_pause_and_grows_again() -> None:
     limit.leave()
     # With one call open the limit is not what holds back, and does not grow.
     assert most_open() == 9
-
-
-def test_calls_of_several_threads_wait_for_one_another() -> None:
-    time = FakeClock()
-    limit, one = ModelLimits(time).of("h", None, "m"), juror(URL)
-    limit.note(entered(limit, one), limited({"retry-after-ms": "1"}), REFUSAL)
-    limit.leave()
-    time.slept.append(1)
-    count = most = made = 0
-    lock = Lock()
-
-    def turns() -> None:
-        nonlocal count, most, made
-        for _ in range(50):
-            while (found := limit.enter(one, 0)) == HELD:
-                sleep(0)
-            assert isinstance(found, CallTurn)
-            with lock:
-                count += 1
-                most = max(most, count)
-                made += 1
-            with lock:
-                count -= 1
-            limit.leave()
-
-    threads = [Thread(target=turns) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    # A 429 of a single open call leaves room for one.
-    assert (most, count, made) == (1, 0, 200)

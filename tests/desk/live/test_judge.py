@@ -158,16 +158,6 @@ def test_a_case_that_fails_a_check_asks_no_juror_and_says_so(room: Room) -> None
     assert failed["meta"]["reviewdesk"]["not_asked"] == said
 
 
-def test_a_host_has_no_more_calls_open_than_it_is_given(room: Room) -> None:
-    bounded, free = Jurors(), Jurors()
-    judge_cases(room.put().order(per_host=2), YES, world(bounded))
-    room.replies.unlink()
-    room.report.unlink()
-    judge_cases(room.order(), YES, world(free))
-    assert (bounded.most, bounded.asked) == (2, free.asked)
-    assert free.most > 2
-
-
 @pytest.mark.slow
 def test_a_check_that_comes_to_no_end_says_nothing_and_the_jury_is_asked(room: Room) -> None:
     jurors = Jurors()
@@ -202,15 +192,6 @@ def test_the_panel_is_committed_before_the_first_request(room: Room) -> None:
     for file in (room.report, room.replies):
         file.unlink()
     judge_cases(room.order(), YES, world(Jurors(answer)))
-
-
-def test_a_finished_run_asks_nobody_and_writes_the_same_report(room: Room) -> None:
-    judge_cases(room.put().order(), YES, world(Jurors()))
-    before, replies = room.report.read_bytes(), room.stored()
-    room.report.unlink()
-    found = judge_cases(room.order(resume=True), YES, world(silent()))
-    assert (found.calls, found.reused, found.done) == (0, 15, 3)
-    assert (room.report.read_bytes(), room.stored()) == (before, replies)
 
 
 def test_only_what_has_changed_is_asked_anew(room: Room) -> None:
@@ -331,20 +312,6 @@ def test_damaged_replies_are_told_before_anything_is_sent(room: Room) -> None:
     with pytest.raises(DeskError, match="not a desk file"):
         judge_cases(room.order(resume=True), YES, world(silent()))
     assert room.report.read_bytes() == before
-
-
-def test_a_run_that_nobody_answered_says_why(room: Room) -> None:
-    def answer(body: Any) -> Response:
-        status, word = (404, "no such model") if of_whom(body)[1] == "m0" else (401, "bad key")
-        return Response(status, {}, json.dumps({"error": {"message": word}}).encode())
-
-    found = judge_cases(room.put().order(), YES, world(Jurors(answer)))
-    assert str(found.problem).startswith("no juror answered any case: ")
-    # Four of five jurors were refused for their key, over three cases.
-    assert "bad key" in str(found.problem)
-    assert "(12 of 15 ballots)" in str(found.problem)
-    assert (found.errors, found.turnouts.failed) == (3, 15)
-    assert [body["decision"] for body in room.verdicts()] == ["error"] * 3
 
 
 def test_no_file_holds_the_key_that_a_juror_repeats(room: Room) -> None:

@@ -197,15 +197,6 @@ async def test_labels_and_the_first_verdict_stay_byte_for_byte(desk: Desk, serve
     assert desk.verify().ok
 
 
-async def test_a_redo_survives_a_rerun(desk: Desk, server: Server) -> None:
-    _, key = one(desk)
-    desk.label(key, Truth.PASS)
-    desk.undo()
-    await carried(desk, ready(desk, key, panel(server.url)))
-    desk.redo()
-    assert desk.item(key).row.label is Truth.PASS
-
-
 async def test_replies_are_kept_before_ballots(desk: Desk, server: Server, tmp_path: Path) -> None:
     _, key = one(desk)
     seen: list[tuple[str, int]] = []

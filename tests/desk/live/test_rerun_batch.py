@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, give_up, panel_for, survey
+from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder, give_up, survey
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import UnfinishedRerun, unfinished
 from reviewdesk.domain.panel.asking import LiveProgress
-from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
-from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import CeilingError, UsageError
 from tests.helpers import events_of, load, open_desk, report, verdict
@@ -108,24 +106,6 @@ async def test_the_consent_to_all_is_one_event_and_on_disk_before_the_first_requ
     history = [one for one in events_of(desk, found) if not one.verdict]
     assert [one.kind for one in history] == ["rerun_ended", "rerun_planned"]
     assert [one.kind for one in desk.item(keys[3]).history] == ["rerun_planned", "rerun_ended"]
-
-
-async def test_as_many_calls_open_as_in_judge(desk: Desk, server: Server, tmp_path: Path) -> None:
-    _, keys = many(desk)
-    all_open, came = asyncio.Event(), 0
-
-    async def hold(seen: Seen, out: asyncio.StreamWriter) -> None:
-        nonlocal came
-        came += 1
-        if came == 16:
-            all_open.set()
-        await all_open.wait()
-        out.write(answer(200, envelope(seen, said(seen))))
-
-    server.fault = hold
-    # One verdict at a time would have three calls open and wait for ever.
-    await run(desk, ready(desk, keys, panel_at(tmp_path, server.url), shown=""))
-    assert len(server.calls) == 36
 
 
 async def killed(desk: Desk, server: Server, tmp_path: Path, calls: int = 20) -> Desk:
@@ -269,13 +249,6 @@ async def test_one_ceiling_holds_after_resuming(desk: Desk, server: Server, tmp_
     assert (len(server.calls), summary.left) == (36, 0)
 
 
-def test_a_ceiling_without_prices_is_refused(desk: Desk) -> None:
-    _, keys = many(desk, 2)
-    jurors = (Juror("j1", "m", "custom", base_url="http://127.0.0.1:9/v1"),)
-    with pytest.raises(UsageError, match="a ceiling needs prices"):
-        ready(desk, keys, PanelSpec("p", jurors, PanelRule()), max_cost=1.0)
-
-
 def test_what_a_filter_shows_and_cannot_be_asked_is_counted_out(desk: Desk, tmp_path: Path) -> None:
     bodies = [verdict("whole"), verdict("lost", 0.9, None, 0.2)]
     keys = list(desk.queue(load(desk, report(*bodies)), "", "file"))
@@ -288,25 +261,6 @@ def test_what_a_filter_shows_and_cannot_be_asked_is_counted_out(desk: Desk, tmp_
         ready(desk, keys, path, wish)
     with pytest.raises(UsageError, match="whole: no juror is missing"):
         ready(desk, keys[:1], path, wish, shown="")
-
-
-def test_the_report_s_jurors_are_asked_as_far_as_their_keys_are_set(desk: Desk) -> None:
-    jurors = [
-        {"id": "a", "model": "claude-sonnet-4-5", "vendor": "anthropic", "score": 0.9},
-        {"id": "b", "model": "gpt-5-mini", "score": 0.8},
-        {"id": "c", "model": "nobody-knows-9", "score": 0.7},
-    ]
-    body = {**verdict("v"), "jurors": jurors}
-    item = desk.item(desk.find(load(desk, report(body)), "v"))
-    made = panel_for(JURORS, item, environment={"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"})
-    assert [(one.name, one.vendor) for one in made.jurors] == [("a", "anthropic"), ("b", "openai")]
-    assert [
-        one.name for one in panel_for(JURORS, item, environment={"OPENAI_API_KEY": "k"}).jurors
-    ] == ["b"]
-    with pytest.raises(UsageError) as error:
-        panel_for(JURORS, item, environment={})
-    assert "Set ANTHROPIC_API_KEY or OPENAI_API_KEY." in str(error.value)
-    assert JURORS.startswith("@")
 
 
 @pytest.mark.slow

@@ -12,10 +12,8 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.export.report import report as report_of
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.live.judge import judge_cases
-from reviewdesk.desk.live.panel import Panel
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Status, verdict_from_body
@@ -29,9 +27,7 @@ from tests.helpers import load
 from tests.judgekit import (
     CUT,
     PRICE,
-    URL,
     YES,
-    Clock,
     Consent,
     Jurors,
     Room,
@@ -171,17 +167,6 @@ def test_many_cases_are_open_at_once_although_each_asks_one_juror_after_another(
     jurors = voting(lambda *_: True)
     judge_cases(room.order(), YES, world(jurors))
     assert jurors.most > len(CASES) / 2
-
-
-def test_the_library_panel_stops_too() -> None:
-    seats = [Juror(f"j{n}", f"m{n}", "custom", base_url=URL) for n in range(5)]
-    panel = Panel("quorum", jurors=seats, rubric="right?", stop_when_decided=True)
-    jurors = voting(lambda *_: False)
-    case = {"id": "c", "input": "question c.", "output": "no"}
-    found = asyncio.run(panel.judge(case, transport=jurors, clock=Clock(), environment={}))
-    assert found.decision is Decision.FAIL
-    assert jurors.asked.total() == 3
-    assert panel.stop_when_decided
 
 
 LABELS = "labels: [KEEP, REJECT, SPLIT]\npassing: [KEEP]\nfailing: [REJECT]\n"

@@ -154,17 +154,6 @@ async def test_an_anthropic_batch_of_another_run_is_not_taken_for_ours(room: Roo
     assert results[-1] == "/v1/messages/batches/b1/results"
 
 
-async def test_a_dateless_batch_is_not_ours(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = BatchVendors._told
-    odd = lambda self, one: told(self, one) | {"created_at": "soon"}  # noqa: E731
-    monkeypatch.setattr(BatchVendors, "_told", odd)
-    async with Server(fault=BatchVendors(drops=True)) as server:
-        seats(room, server.url, "anthropic")
-        await judged(room, in_batches=True)
-        waits = await judged(room, resume=True, later=20)
-    assert waits == (2, 0, 0)
-
-
 async def test_calls_that_a_batch_left_open_are_lost_and_they_alone_asked_again(room: Room) -> None:
     vendors = BatchVendors(is_done=True, lost=lambda user: "question c1." in user)
     consent = Consent()
