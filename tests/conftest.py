@@ -126,7 +126,7 @@ class NewDesks:
                 query = "UPDATE meta SET value = ? WHERE key = ?"
                 conn.execute(query, (uuid.uuid4().hex, "desk_id"))
                 conn.execute("UPDATE migrations SET at = ?", (at,))
-                conn.execute(query, (json.dumps(connect.table_hashes(conn)), connect.HASHES))
+                conn.execute(query, (json.dumps(connect.table_hashes(conn)[0]), connect.HASHES))
 
 
 core.migrate = NewDesks.migrate  # type: ignore[attr-defined]

@@ -88,8 +88,11 @@ _WHERE = {"meta": f"key <> '{HASHES}'"}
 STATED = f"SELECT value FROM meta WHERE key = '{HASHES}'"
 
 
-def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
-    """Return the hash of each table by name; empty if a table is missing or cannot be read."""
+def table_hashes(conn: sqlite3.Connection) -> tuple[dict[str, str], str | None]:
+    """Return the hash of each table by name, and the text of those that were stored last.
+
+    Both are empty if a table is missing or cannot be read.
+    """
     parts = []
     for table, columns in _HASHED.items():
         cells = " || ".join(f"typeof({one}) || hex({one})" for one in columns.split(", "))
@@ -97,13 +100,11 @@ def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
         parts.append(f"(SELECT CAST(group_concat(cells) AS BLOB) FROM ({rows}))")
     try:
         # One statement reads all of them, because each label runs it.
-        texts = conn.execute(f"SELECT {', '.join(parts)}").fetchone()
+        *texts, stated = conn.execute(f"SELECT {', '.join(parts)}, ({STATED})").fetchone()
     except (DeskError, sqlite3.Error):
-        return {}
-    return {
-        table: sha256(text or b"").hexdigest()[:16]
-        for table, text in zip(_HASHED, texts, strict=True)
-    }
+        return {}, None
+    hashes = (sha256(text or b"").hexdigest()[:16] for text in texts)
+    return dict(zip(_HASHED, hashes, strict=True)), stated
 
 
 BUSIEST = 60.0
@@ -451,12 +452,11 @@ def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]
     with explained(conn.path):
         _take_lock(conn)
         try:
-            before = table_hashes(conn) if hashed else {}
-            stated = lookup(conn, STATED) if before else None
+            before, stated = table_hashes(conn) if hashed else ({}, None)
             yield
             # Only hashes that were right before are renewed, if all tables can be read.
             right = hashed and stated in {None, json.dumps(before)}
-            after = table_hashes(conn) if right else {}
+            after = table_hashes(conn)[0] if right else {}
             if after and (after != before or not stated):
                 put = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
                 conn.execute(put, (HASHES, json.dumps(after)))

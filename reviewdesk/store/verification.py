@@ -225,7 +225,7 @@ def _record_problems(conn: Connection) -> Iterator[str]:
     if recorded != version:
         yield f"the schema has the number {version}, and {recorded} steps to it are recorded"
     stated = json.loads(lookup(conn, connect.STATED) or "{}")
-    now = connect.table_hashes(conn) if stated else {}
+    now = connect.table_hashes(conn)[0] if stated else {}
     for table in sorted(stated.keys() | now.keys()):
         if stated.get(table) != now.get(table):
             yield f"{table} is not as it was written"

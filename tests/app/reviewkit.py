@@ -102,6 +102,8 @@ class Review:
     def after(self) -> None:
         """Do what the front end does after each event: take requests, draw, hear of jobs."""
         self._take()
+        if CLAIMS not in self.left:
+            self.controller.poll()  # as each second
         # A test runs what needs a server, or a lock that goes, or costs each key a transaction.
         while names := [one for one in self.runner.waiting if not one.startswith(self.left)]:
             self.finish(names[0])

@@ -350,11 +350,11 @@ def _label_selected(core: Core, truth: Truth, keys: list[int]) -> None:
 # several reviewers
 
 
-def follow_claims(core: Core, *, rested: bool = False) -> None:
-    """Claim the item in view after an event; name those who have the rest of a finished queue."""
+def _follow_claims(core: Core) -> None:
+    """Claim the item that stays in view; name those who have the rest of a finished queue."""
     session = core.session
     claims = core.review.claims
-    claims.follow(session, partial(_lost, core), rested=rested)
+    claims.follow(session, partial(_lost, core))
     if not core.session.done or core.notices[REVIEW].text:
         return
     keys = core.session.keys
@@ -371,7 +371,7 @@ def poll(core: Core) -> None:
     try:
         if core.desk.changed():
             core.follow()
-        follow_claims(core, rested=True)
+        _follow_claims(core)
         if core.review.claims.read(core.session.run):
             core.refresh()
     except ReviewDeskError as error:

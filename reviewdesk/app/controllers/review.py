@@ -401,7 +401,6 @@ class ReviewController(Core):
         }
 
     def take(self) -> tuple[ScreenRequest, ...]:
-        self.safely(labels.follow_claims, self)
         taken = tuple(self.requests)
         self.requests.clear()
         return taken

@@ -28,8 +28,6 @@ _AHEAD = 16
 _NEAR = 200
 """How many verdicts are assessed ahead, and how far ahead these are looked for."""
 
-_REST = 0.1
-"""The fewest seconds between the starts of two jobs."""
 _PATIENCE = 1
 """Seconds that a job waits for the lock; the next one tries again."""
 
@@ -65,29 +63,15 @@ class ItemClaims:
         name = self.open_with.get(row.key)
         return row if name is None else replace(row, open_with=name)
 
-    def follow(
-        self,
-        session: Session,
-        lost: Callable[[int], None],
-        *,
-        rested: bool = False,
-    ) -> None:
-        """Claim the item in view; ``lost`` is called for one that another has.
-
-        ``rested`` says that the item has been in view for a while.
-        """
+    def follow(self, session: Session, lost: Callable[[int], None]) -> None:
+        """Claim the item that stays in view; ``lost`` is called for one that another has."""
         wanted = _open_item(session)
         now = self._clock()
         if self._runner is None or not self.active:
             return
-        if wanted == self._claimed:
-            if wanted[1] is None or not self.pressed or now - self._at < claims.RENEWED:
-                return
-        elif not rested:
-            item = session.item if wanted[1] else None
-            stepped = item is not None and item.row.key != self.offered
-            if stepped or now - self._at < _REST:
-                return
+        renewed = wanted[1] is not None and self.pressed and now - self._at >= claims.RENEWED
+        if wanted == self._claimed and not renewed:
+            return
         self._claimed = wanted
         self._at = now
         self._running = True
@@ -99,8 +83,6 @@ class ItemClaims:
                 # The desk is busy or gone; other writes report that, and this is tried again.
                 self._claimed = None
             elif session.item is not None and found is False:
-                # The item that comes into view instead is claimed at once.
-                self._at = float("-inf")
                 lost(session.item.row.key)
 
         self._runner.start(Job(CLAIMS, partial(_claim, session, wanted[1]), ended))
