@@ -17,7 +17,6 @@ from reviewdesk.desk.review.edits import Edit, Turn, hurry, same_items, with_key
 from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.errors import BusyError, DeskError, ReviewDeskError
-from reviewdesk.views.panel import pauses_text
 
 INDEX = "indexing"
 LOAD = "loading"
@@ -77,18 +76,7 @@ class Jobs:
     @property
     def text(self) -> str:
         """The running jobs and their progress, for the header."""
-        shares = [f"{name} {share:.0%}" for name, share in self._share.items()]
-        if (one := self.rerun) is not None and one.alone:
-            came = f"{RERUN} {len(one.came)}/{len(one.asked)}"
-            if one.progress is not None and one.progress.pauses:
-                came += f" · paused: {pauses_text(one.progress)}"
-            shares.append("stopping" if one.stopping else came)
-        return " · ".join(shares)
-
-    @property
-    def of_many(self) -> OpenRerun | None:
-        """The re-run of several verdicts that is under way."""
-        return None if self.rerun is None or self.rerun.alone else self.rerun
+        return " · ".join(f"{name} {share:.0%}" for name, share in self._share.items())
 
     def runs(self, name: str) -> bool:
         return name in self._share

@@ -24,6 +24,7 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.desk.figures.strip import Strip
+from reviewdesk.domain.panel.asking import LiveProgress
 from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import (
     Blocker,
@@ -266,7 +267,7 @@ def verdict_lines(item: Item | None, width: int) -> Lines:
 def asking_lines(asking: OpenRerun | None, width: int) -> Lines:
     if asking is None:
         return []
-    far = f"0/{len(asking.keys):,}" if asking.progress is None else live_text(asking.progress)
+    far = live_text(asking.progress or LiveProgress(cases=len(asking.keys)))
     text = f" asking again: {far}{' · stopping' if asking.stopping else ''}"
     return [cut(line((text, Tone.NOTE)), width)]
 

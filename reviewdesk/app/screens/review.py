@@ -197,7 +197,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         name = "" if page is None else page.name
         header = controller.session, controller.saved, jobs.text, controller.figures.pace, name
         self.bar("header").paint(partial(one_line, header_line, *header))
-        self.bar("asking").paint(partial(asking_lines, jobs.of_many))
+        self.bar("asking").paint(partial(asking_lines, jobs.rerun))
         notice = controller.notice
         text = inline(notice.text, 1000)
         self.bar("status").paint(partial(status_lines, text, notice.tone))
@@ -270,7 +270,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
             )  # fmt: skip
             if not hidden:
                 waiting = blockers(session, figures)
-                rows = bool(waiting), bool(controller.reasons), controller.jobs.of_many is not None
+                rows = bool(waiting), bool(controller.reasons), controller.jobs.rerun is not None
                 room = controller.panes.height - FRAME - sum(rows)
                 keys = {name: keymap.first(name) for name in ("rerun", "what.if", "jury.whole")}
                 jurors = partial(jury_lines, session.item, controller.reruns, keys, reading, room)

@@ -76,8 +76,8 @@ async def all_asked(review: Review) -> int:
         ready_for_all(review)
         consent(review)
         assert review.notice == "asking 3 jurors again about 4 verdicts; ctrl+x stops"
-        [line] = [one.plain for one in asking_lines(review.state.jobs.of_many, 80)]
-        assert line == " asking again: 0/4"
+        [line] = [one.plain for one in asking_lines(review.state.jobs.rerun, 80)]
+        assert line == " asking again: 0/4 · 0/s calls"
         await ask(review)
         return len(server.calls)
 
@@ -85,7 +85,7 @@ async def all_asked(review: Review) -> int:
 async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
     review = opened(tmp_path, *FOUR)
     assert await all_asked(review) == 12
-    assert review.state.jobs.of_many is None
+    assert review.state.jobs.rerun is None
     # The mean of 0.9, 0.8 and 0.3 passed two to one; three times 0.2 fails.
     assert review.notice == (
         "4 verdicts asked again: 12 answered; 4 turned over (4 pass → fail); "

@@ -3,16 +3,13 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from textual.content import Content
 from textual.widgets import Input
 
-from reviewdesk.app.controllers.jobs import Job, Jobs
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.items import of_item
-from reviewdesk.domain.panel.asking import LiveProgress, ModelPause
 from reviewdesk.domain.panel.rerun import (
     OpenRerun,
     RerunHistory,
@@ -203,22 +200,6 @@ async def test_blind_twins_with_and_without_reruns_draw_the_same_cells(tmp_path:
         await stage.press(*keys)
 
     await same_cells(twins, STEPS, step, size=SMALL, view=View(blind=True))
-
-
-def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> None:
-    class Idle:
-        def start(self, job: Job) -> None:
-            pass
-
-        def cancel(self, name: str) -> None:
-            pass
-
-    jobs = Jobs(Idle())
-    jobs.rerun = OpenRerun(frozenset({1}), "a", ("j1", "j2"))
-    assert jobs.text == "asking 0/2"
-    pause = ModelPause("gpt-x", "429", 40.2, is_named=True)
-    jobs.rerun = replace(jobs.rerun, progress=LiveProgress(0, 1, pauses=((pause, 1),)))
-    assert jobs.text == "asking 0/2 · paused: gpt-x, 429, 41 s left"
 
 
 def consenting(stage: Stage) -> bool:
