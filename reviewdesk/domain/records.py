@@ -285,16 +285,16 @@ class Calibration(Struct, frozen=True):
     """The calibration of a run: with every label at weight 1, and weighted to the population."""
 
     labelled: Metrics
-    population: Metrics | None
     design: Design
     confidence_source: str
-    unsure: int
-    disputed: int
-    no_verdict: int
-    """The number of labelled verdicts that give no row for calibration, for whatever reason."""
-    waiting: int
-    """In a weighted design, labels without weight until an earlier item of the draw has one."""
     warnings: tuple[str, ...]
+    population: Metrics | None = None
+    unsure: int = 0
+    disputed: int = 0
+    no_verdict: int = 0
+    """The number of labelled verdicts that give no row for calibration, for whatever reason."""
+    waiting: int = 0
+    """In a weighted design, labels without weight until an earlier item of the draw has one."""
     gaps: tuple[DrawGap, ...] = ()
 
     @property

@@ -88,7 +88,7 @@ def calibration(
     """
     found = _run_figures(page, target)
     # Once every verdict has a label, there is nothing left to hide.
-    blind = blind and page.counts.labelled < page.counts.verdicts
+    blind = blind and page.labelled < page.verdicts
     if blind:
         alone = page.alone
         n = plural(alone.metrics.n, "label")

@@ -82,7 +82,7 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
 
 
 def _nothing_left(page: CalibrationPage) -> bool:
-    whole = page.counts.labelled == page.counts.verdicts
+    whole = page.labelled == page.verdicts
     return whole or page.calibration.design is Design.CENSUS
 
 
@@ -95,11 +95,10 @@ def named_design(page: CalibrationPage) -> Design:
 
 def progress(page: CalibrationPage) -> str:
     """Return how many verdicts have a label, and how many more labels the figures need."""
-    counts = page.counts
     n = page.calibration.labelled.n
-    some = f", and {plural(n, 'label counts', 'labels count')}" if n < counts.labelled else ""
-    text = f"{counts.labelled:,} of {plural(counts.verdicts, 'verdict')} labelled{some}."
-    missing = labels_missing(n, counts.verdicts - counts.labelled)
+    some = f", and {plural(n, 'label counts', 'labels count')}" if n < page.labelled else ""
+    text = f"{page.labelled:,} of {plural(page.verdicts, 'verdict')} labelled{some}."
+    missing = labels_missing(n, page.verdicts - page.labelled)
     return f"{text} Figures show after {plural(missing, 'more label')}." if missing else text
 
 
@@ -113,10 +112,10 @@ def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ..
     if blind:
         return tuple(steps)
     few = page.calibration.headline.n < FEWEST
-    if page.counts.verdicts < FEWEST or (few and _nothing_left(page)):
+    if page.verdicts < FEWEST or (few and _nothing_left(page)):
         steps.append(Paragraph("This run alone is too small to show it."))
     elif page.left and (few or not page.calibration.design.stands):
-        rest = page.counts.verdicts > page.counts.labelled + page.left
+        rest = page.verdicts > page.labelled + page.left
         left = plural(page.left, "more verdict")
         text = f"Next: label on in the order of the queue, at most {left}"
         more = ": the flagged ones and a random check. The others need no label"

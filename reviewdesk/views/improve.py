@@ -46,11 +46,10 @@ def improve(labels: SplitLabels, offers: Mapping[str, int | None] = {}) -> Docum
 
 def _wrong(labels: SplitLabels) -> Section:
     wrong = labels.wrong
-    counts = labels.decisions
-    decided = counts.total() - counts[None, True] - counts[None, False]
+    cells = labels.cells
     lead = (
-        f"Wrong on {len(wrong):,} of {decided:,} items of the tuning half: {counts[True, False]:,} "
-        f"passed and should fail, {counts[False, True]:,} failed and should pass."
+        f"Wrong on {len(wrong):,} of {cells.n:,} items of the tuning half: {cells.fp:,} "
+        f"passed and should fail, {cells.fn:,} failed and should pass."
     )
     blocks: list[Block] = [Paragraph(lead, Tone.STRONG)]
     rows: list[list[Words]]

@@ -136,7 +136,7 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
                 rows.append(_row(row, None, why))
             yield _table(("item", "judge", "why"), rows, "The verdicts to label first")
         return
-    cells = page.counts.cells
+    cells = page.cells
     passes = round(cells.fp)
     fails = round(cells.fn)
     every = f"{plural(round(cells.n), 'decided verdict')} with a pass or fail label"
@@ -205,7 +205,7 @@ def _reason_of(item: Item, seats: Sequence[Seat], *, highest: bool) -> list[str 
 
 def _steps(found: RunOverview) -> Iterator[Block]:
     page = found.calibration
-    if not page.counts.verdicts:
+    if not page.verdicts:
         yield Paragraph("The report has no verdicts. Check what wrote it, and load it again.")
         return
     yield from next_steps(page)

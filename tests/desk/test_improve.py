@@ -14,6 +14,7 @@ from reviewdesk.desk.labels.split import make_split, split_labels
 from reviewdesk.domain.labels.improve import Half, SplitLabels, TryVerdict
 from reviewdesk.domain.panel.asking import Listener, Turnouts
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.errors import UsageError
 from reviewdesk.live.limits import World
 from reviewdesk.live.wires.transport import HttpTransport
@@ -100,7 +101,7 @@ def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: P
     panel = panel_file(tmp_path)
     labels = split_labels(desk, run)
     # Strata are balanced by label: half of the 16 that should fail are in the tuning half.
-    assert labels.decisions == {(True, False): 8, (True, True): 24}
+    assert labels.cells == Cells(tp=24, fp=8)
     offers = candidates.offers(labels, panel)
     told = str(views.improve(labels, offers)) + candidates.draft(labels, panel)
     for one in labels.holdout:

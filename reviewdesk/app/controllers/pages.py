@@ -191,8 +191,7 @@ class CalibrationController:
         if (halves := self._core.halves) is None:
             return drills
         # A person who reads where the panel was wrong on the holdout would tune on it.
-        counts = halves.decisions
-        wrong = {"wrong:pass": counts[True, False], "wrong:fail": counts[False, True]}
+        wrong = {"wrong:pass": round(halves.cells.fp), "wrong:fail": round(halves.cells.fn)}
         return tuple(
             DrillDown(f"{one.title}, in the tuning half", f"{one.filter} label:tuning", n)
             if (n := wrong.get(one.filter)) is not None

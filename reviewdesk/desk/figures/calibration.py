@@ -37,12 +37,7 @@ from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import (
-    CalibrationPage,
-    PeopleErr,
-    TruthCounts,
-    WorstSegment,
-)
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, WorstSegment
 from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
@@ -131,7 +126,6 @@ def calibration_page(
         found = made.lines
         parts = full and run.whole == run.verdicts and found.labelled.n > 0
         worst = _worst_segments(desk, run, made) if parts else ()
-    labels = made.labelled
     reached = summary.strata(made)
     cells = Counter(made.columns.cell[made.columns.decided].tolist())
     fitted = fit(made.headline)
@@ -143,9 +137,9 @@ def calibration_page(
         gates=default_checks(found.headline, fitted.null),
         strata=reached,
         audit=audit(reached, summary.audited(made)),
-        counts=TruthCounts(
-            run.whole, len(labels), Cells(*(cells[cell] for cell in range(len(CELLS))))
-        ),
+        verdicts=run.whole,
+        labelled=len(made.labelled),
+        cells=Cells(*(cells[cell] for cell in range(len(CELLS)))),
         honest=made.share("should_pass"),
         accuracy=accuracy,
         intervals=summary.panel_intervals(made, Target.RUN, sums),

@@ -1,6 +1,6 @@
 """Compare a run's jurors with the labels, with each other, and from run to run."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -131,7 +131,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
 
 def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
     """Compare each run with earlier runs of the same jurors, among the newest 100,000 verdicts."""
-    found: dict[tuple[str, ...], list[RunMeans]] = {}
+    found = defaultdict[tuple[str, ...], list[RunMeans]](list)
     made = {}
     left = 100_000  # a second's work
     whole = [one for one in desk.runs() if one.whole == one.verdicts]
@@ -142,8 +142,8 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
     with reading(desk.conn):
         for run in reversed(chosen):
             mine = runs.run_means(desk.conn, run.key)
-            series = [*found.get(mine.jurors, ()), mine]
-            found[mine.jurors] = series
+            series = found[mine.jurors]
+            series.append(mine)
             dimensions = {
                 name: [one.dimensions[name] for one in series if name in one.dimensions]
                 for name in mine.dimensions

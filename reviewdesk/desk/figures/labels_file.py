@@ -145,19 +145,8 @@ def file_page(file: FileRows, over: tuple[str, int, int] | None = None) -> FileP
     if over is not None and not reason:
         # After Lang and Reiczigel.
         rate = of_trusted(passed, decided, *cells)
-    calibration = Calibration(
-        labelled=line,
-        population=None,
-        design=Design.FILE,
-        confidence_source=file.source or "file",
-        unsure=0,
-        disputed=0,
-        no_verdict=0,
-        waiting=0,
-        warnings=file.warnings,
-    )
     return FilePage(
-        calibration=calibration,
+        calibration=Calibration(line, Design.FILE, file.source or "file", file.warnings),
         fit=found,
         honest=rate,
         gates=default_checks(line, found.null),

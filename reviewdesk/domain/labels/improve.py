@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.verdict import CanonicalVerdict, Decision, json_sha256, stored_body
 
@@ -252,8 +253,11 @@ class SplitLabels(Struct, frozen=True):
         return tuple(one for one in self.tuning if one.passed is (not one.should_pass))
 
     @property
-    def decisions(self) -> Counter[tuple[bool | None, bool]]:
-        return Counter((one.passed, one.should_pass) for one in self.tuning)
+    def cells(self) -> Cells:
+        """The decided cases of the tuning half, by the panel's decision and the label."""
+        count = Counter((one.passed, one.should_pass) for one in self.tuning)
+        every = (True, True), (False, True), (False, False), (True, False)
+        return Cells(*(count[cell] for cell in every))
 
     def said(self, field: str) -> list[tuple[str, int, int]]:
         """Return wrong cases' tags or notes by frequency, with their false passes and fails."""

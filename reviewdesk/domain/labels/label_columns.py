@@ -247,13 +247,13 @@ class LabelColumns:
             sure[kept], self.right[kept], np.ones(len(kept)), self.passed[kept], content
         ), kept
 
-    def own_rows(self, source: str | None = None) -> tuple[Rows, Ints, str]:
-        """Return rows and entries by the labelled verdicts alone, and their confidence source."""
+    def own_rows(self, source: str | None = None) -> tuple[Rows, Ints]:
+        """Return rows and entries, with a confidence chosen by the labelled verdicts alone."""
         stated = bool((~np.isnan(self.stated_score)).any())
         score = self.stated_score if stated else self.score
         scoreless = bool((self.judged & np.isnan(score)).any())
         source = source or ("vote_share" if scoreless else "support")
-        return *self.rows(source, scores_stated=stated), source
+        return self.rows(source, scores_stated=stated)
 
     def prefixes(self) -> dict[int, tuple[int, int]]:
         """Return by stratum how many first places are all labelled, and how many labels it has."""

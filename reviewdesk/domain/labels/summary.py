@@ -68,14 +68,13 @@ def alone(
     # In file order, because the order of the draw depends on the strata of all verdicts.
     order = np.argsort(made.columns.key)
     columns = made.columns.at(order)
-    rows, kept, source = columns.own_rows(source)
+    rows, kept = columns.own_rows(source)
     line = measure(rows, None)
     fitted = fit(rows)
     return BlindFigures(
         metrics=line,
         split=split([made.labelled[place] for place in order[kept].tolist()], rows, given),
         gates=default_checks(line, fitted.null),
-        confidence_source=source,
         warnings=tuple(row_warnings(int(columns.decided.sum()) - len(kept), line)),
         fit=fitted,
     )

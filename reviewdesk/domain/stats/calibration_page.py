@@ -59,17 +59,8 @@ class BlindFigures(Struct, frozen=True):
     metrics: records.Metrics
     split: BlindSplit
     gates: tuple[LimitCheck, ...]
-    confidence_source: str
     warnings: tuple[str, ...]
     fit: Fit
-
-
-class TruthCounts(Struct, frozen=True):
-    """Counts of a run's verdicts, of the labelled, and of the decided with a pass or fail label."""
-
-    verdicts: int
-    labelled: int
-    cells: Cells
 
 
 class CalibrationPage(Struct, frozen=True):
@@ -87,7 +78,11 @@ class CalibrationPage(Struct, frozen=True):
     gates: tuple[LimitCheck, ...]
     strata: tuple[Stratum, ...]
     audit: AuditSample
-    counts: TruthCounts
+    verdicts: int
+    labelled: int
+    """How many of the run's verdicts have a label, of whatever kind."""
+    cells: Cells
+    """The decided verdicts with a pass or fail label, by decision and label."""
     honest: Estimate
     accuracy: Estimate
     intervals: PanelIntervals
@@ -111,7 +106,7 @@ class CalibrationPage(Struct, frozen=True):
     def telling(self, *, blind: bool = False) -> bool:
         """Return True if the labels suffice for figures or, unless ``blind``, are a census."""
         n = self.calibration.labelled.n
-        left = self.counts.verdicts - self.counts.labelled
+        left = self.verdicts - self.labelled
         census = self.calibration.design is records.Design.CENSUS and not blind
         return n > 0 and (census or not records.labels_missing(n, left))
 
@@ -156,7 +151,7 @@ class DrillDown(Struct, frozen=True):
 def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     """Return the groups of verdicts that a reviewer may want to look into, even if empty."""
     found = page.calibration
-    cells = page.counts.cells
+    cells = page.cells
     every = (
         ("wrong passes: the panel passed what should fail", "wrong:pass", cells.fp),
         ("wrong fails: the panel failed what should pass", "wrong:fail", cells.fn),

@@ -68,7 +68,7 @@ def run_figures(page: CalibrationPage) -> dict[str, Any]:
         "such_items": such | _drawn(page.such) | shape(page.such, "labels=counted tests"),
         "honest": _through(page.honest, "stratified"),
         "honest_accuracy": _through(page.accuracy, "stratified"),
-        **shape(page, "gates warnings=calibration.warnings verdicts=counts.verdicts"),
+        **shape(page, "gates warnings=calibration.warnings verdicts"),
         "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
         **shape(page, "audit missing"),
         **({} if page.answer is None else {"question": asked(page.answer)}),
@@ -431,17 +431,11 @@ def pending(found: LiveProgress) -> dict[str, Any]:
 
 def improvement(labels: SplitLabels, offers: Mapping[str, int | None]) -> dict[str, Any]:
     """Return ``improve --json``; the holdout's only counts are its sizes."""
-    counts = labels.decisions
     return {
         "run": labels.run.name,
-        "tuning": len(labels.tuning),
-        "holdout": len(labels.holdout),
-        "later": len(labels.later),
-        "not_blind": labels.left_out,
-        "smallest_gain": labels.gain,
-        "right": counts[True, True] + counts[False, False],
-        "false_passes": counts[True, False],
-        "false_fails": counts[False, True],
+        **{name: len(getattr(labels, name)) for name in ("tuning", "holdout", "later")},
+        **shape(labels, "not_blind=left_out smallest_gain=gain"),
+        **shape(labels.cells, "right false_passes=fp false_fails=fn"),
         **{
             key: [dict(zip(_COUNTS, one, strict=True)) for one in labels.said(key)]
             for key in ("tags", "notes")

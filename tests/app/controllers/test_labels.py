@@ -290,7 +290,7 @@ def test_each_label_moves_the_figures_that_are_kept(tmp_path: Path, blind: bool)
             same(figures.calibration, page.calibration)
             close(figures.alone, page.alone.metrics)
         # Four labels, and the second of them was taken back.
-        assert page.counts.labelled == 3
+        assert page.labelled == 3
 
 
 def test_figures_that_cannot_be_read_are_one_line(review: Review) -> None:

@@ -24,15 +24,6 @@ def labelled(loaded: Cli) -> Cli:
     return loaded
 
 
-def test_calibrate(labelled: Cli) -> None:
-    found = labelled("calibrate", "--json").json
-    assert (found["n"], found["design"], found["warnings"]) == (3, "census", [])
-    # agreed passed rightly, split passed wrongly, failed failed rightly.
-    assert [found[name] for name in ("tp", "fn", "tn", "fp")] == [1, 0, 1, 1]
-    assert found["accuracy"] == pytest.approx(2 / 3)
-    assert found["observed_positive_rate"] == pytest.approx(2 / 3)
-
-
 GATE = "target, value, limit, op, status, margin"
 STRATUM = "stratum, size, labelled, prefix, counted, unanswered, weight, audit, audit_done"
 JUROR = """id, seat, votes, right, wrong, accuracy, tp, fn, tn, fp, abstained, failed, trimmed,

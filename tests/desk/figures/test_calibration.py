@@ -61,7 +61,7 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
     # a passed rightly, b wrongly, c failed wrongly; d has no decision and e no answer.
     line = found.labelled
     assert (line.n, line.tp, line.fn, line.tn, line.fp) == (3, 1, 1, 0, 1)
-    assert (found.unsure, found.no_verdict, page.counts.labelled) == (1, 1, 5)
+    assert (found.unsure, found.no_verdict, page.labelled) == (1, 1, 5)
     # Scores .8, .633333 and .2: confidences .8, .633333 and .8 against right, wrong, wrong.
     assert line.gap == pytest.approx((0.8 + 0.633333 + 0.8 - 1) / 3)
     assert (page.split.blind.n, page.split.open.n, page.split.unsaid) == (2, 1, 0)

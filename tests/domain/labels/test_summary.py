@@ -230,7 +230,6 @@ def test_labels_alone_choose_their_confidence_by_themselves() -> None:
     run = _figures(confidence_source="vote_share", scores_stated=True)
     assert make_rows([row], run).lines.labelled.brier == pytest.approx(1 / 9)
     found = alone(make_rows([row], run), {})
-    assert found.confidence_source == "support"
     # The score that the report states: (1 - .8)².
     assert found.metrics.brier == pytest.approx(0.04)
     assert found.metrics.observed_positive_rate is None
@@ -238,7 +237,6 @@ def test_labels_alone_choose_their_confidence_by_themselves() -> None:
     bare = _labelled(FAIL, "fail", None, rank=0, key=2)
     both = alone(make_rows([row, bare], run), {})
     # Two of three votes for a pass: .67 for the one, .33 for the other, both right.
-    assert both.confidence_source == "vote_share"
     assert both.metrics.brier == pytest.approx((1 / 9 + 4 / 9) / 2)
     assert alone(make_rows([row, bare], run), {}, "score").metrics.n == 1
 
