@@ -27,9 +27,6 @@ from reviewdesk.views.document import (
 from reviewdesk.views.jury import vote_words
 from reviewdesk.views.words import DESIGNS, MEANS, number, plural
 
-_HIDDEN = (
-    "Blind: what the panels said of items without a label is left out, and the interval with it."
-)
 _SAME = "An item is in both runs if input, response, reference and rubric are the same."
 UNPROVEN = 0.05
 """With a p-value of at least this, the split of the items is put down to chance."""
@@ -104,21 +101,18 @@ def _turned(mine: Mapping[str, Seat], theirs: Mapping[str, Seat]) -> Iterator[Bl
 # Two panels
 
 
-def two_panels(found: PanelComparison, *, blind: bool = False) -> Document:
-    """Return the comparison, conclusion first; a blind one uses only labelled items."""
-    blocks: list[Block] = [Paragraph(conclusion(found, blind=blind), Tone.STRONG)]
+def two_panels(found: PanelComparison) -> Document:
+    """Return the comparison, conclusion first."""
+    blocks: list[Block] = [Paragraph(conclusion(found), Tone.STRONG)]
     if not found.items:
         blocks.append(Paragraph(_SAME, Tone.MUTED))
         return Document((Section("", tuple(blocks)),))
-    if blind:
-        blocks.append(Paragraph(_HIDDEN, Tone.NOTE))
-        return Document((Section("", tuple(blocks)), _right(found, blind=True)))
     blocks += _advice(found)
-    right = (_right(found, blind=False),) if found.labelled else ()
+    right = (_right(found),) if found.labelled else ()
     return Document((Section("", tuple(blocks)), *right, _decisions(found)))
 
 
-def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
+def conclusion(found: PanelComparison) -> Words:
     """Return one sentence that says which panel is right more often, if its interval shows it."""
     first = _name(found.first)
     second = _name(found.second)
@@ -126,14 +120,9 @@ def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
     if not found.items:
         return ("No item of ", first, " was judged in ", second, ": there is nothing to compare.")
     differ = plural(found.flips, "decision differs", "decisions differ")
-    # The number of items that both decided would reveal their answers.
     common = f"the {plural(found.decided, 'item')} that both decided"
-    common = f"the {plural(found.items, 'common item')}" if blind else common
     if not found.labelled:
-        reason = f"no label says pass or fail of {common}"
-        return f"{_UNKNOWN} {reason}." if blind else f"{_UNKNOWN} {reason}; {differ}."
-    if blind:
-        return _alone(found)
+        return f"{_UNKNOWN} no label says pass or fail of {common}; {differ}."
     if not made.apart:
         return f"Neither panel is right more often: they decide {common} alike."
     if made.estimate is None:
@@ -167,19 +156,6 @@ def _points(found: PanelComparison) -> str:
     return f"{middle:.1f} points ({ends})"
 
 
-def _alone(found: PanelComparison) -> Words:
-    """Return the result on the labelled items alone, without regard to their draw."""
-    both = found.both_right
-    apart = (found.first_alone, found.second_alone)
-    return (
-        f"On {plural(found.labelled, 'common label')} alone ",
-        _name(found.first),
-        f" is right {plural(both + apart[0], 'time')} and ",
-        _name(found.second),
-        f" {plural(both + apart[1], 'time')}.",
-    )
-
-
 def _advice(found: PanelComparison) -> Iterator[Block]:
     """Yield the limits of the conclusion, and the labels that would help most."""
     made = found.difference
@@ -203,22 +179,18 @@ def _advice(found: PanelComparison) -> Iterator[Block]:
         )
 
 
-def _right(found: PanelComparison, *, blind: bool) -> Section:
+def _right(found: PanelComparison) -> Section:
     n = found.labelled
-    rows = []
+    rows: list[list[Words]] = []
     for run, alone in ((found.first, found.first_alone), (found.second, found.second_alone)):
         right = found.both_right + alone
-        cells: list[Words] = [_name(run), str(right), words.share(right, n), str(alone)]
-        if not blind:
-            cells += [words.number(run.rate.estimate), words.between(run.rate)]
-        rows.append(cells)
-    heads = ("", "right", f"of {n}", "right alone", *(() if blind else ("accuracy", "95%")))
+        rate = words.number(run.rate.estimate), words.between(run.rate)
+        rows.append([_name(run), str(right), words.share(right, n), str(alone), *rate])
+    heads = ("", "right", f"of {n}", "right alone", "accuracy", "95%")
     blocks: list[Block] = [
         table(heads, rows, "The panels against the labels"),
         Facts.of(("both right", str(found.both_right)), ("both wrong", str(found.both_wrong))),
     ]
-    if blind:
-        return Section("Right by the labels", tuple(blocks))
     means = f"{DESIGNS[found.design]}; {MEANS[found.design]}"
     if not found.design.stands:
         means += "; the ends are bounds"

@@ -43,27 +43,13 @@ _PROBES = {
 _DRIFT_RATE = 0.05
 """A change of offsets counts as drift up to this false discovery rate."""
 _RATES = "sens.: of what should pass, passed; spec.: of what should fail, failed"
-_HIDDEN = (
-    "Blind: figures of the whole run, offsets, drift, failed replies and moving scores are "
-    "left out, because they use what the jurors said of verdicts without a label."
-)
 
 
-def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN) -> Document:
-    """Return all figures of a run's jurors; a blind document uses the labelled verdicts alone.
-
-    ``target`` says what the intervals of the rates describe.
-    """
+def jurors(page: JurorsPage, target: Target = Target.RUN) -> Document:
+    """Return all figures of a run's jurors; ``target`` is what the rates' intervals describe."""
     if not page.jurors:
         why = words.OF_ARCHIVE if page.of_archive else "No juror sat in this run."
         return Document((Section("", (Paragraph(why, Tone.STRONG),)),))
-    if blind:
-        # Each label counts once, with Wilson's intervals.
-        made = _rates_table(page, lambda one, name: one.labelled[name])
-        note = f"{page.labels} verdicts, each label once"
-        rated = Section("Against the labels", (made, Paragraph(_RATES, Tone.MUTED)), note)
-        end = (Paragraph(_HIDDEN, Tone.NOTE),)
-        return Document((rated, _kappas(page, blind=True)), end=end)
     return Document(
         (rates(page, target), *_against_panel(page), _kappas(page)),
         (
@@ -117,7 +103,7 @@ def bias_facts(found: Sequence[BiasProbe]) -> Facts:
 def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
     """Return each juror's accuracy, sensitivity and specificity, weighted by the draw."""
     blocks: list[Block] = [
-        _rates_table(page, lambda one, name: one.rate(name, target), designs=len(page.designs) > 1),
+        _rates_table(page, target),
         Paragraph(_RATES, Tone.MUTED),
     ]
     if selected := [outside(one.name, 60) for one in page.jurors if one.selected]:
@@ -138,12 +124,12 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
     return Section("Against the labels", tuple(blocks), note)
 
 
-def _rates_table(
-    page: JurorsPage, rate: Callable[[JurorFacts, str], Estimate], *, designs: bool = False
-) -> Table:
+def _rates_table(page: JurorsPage, target: Target) -> Table:
+    designs = len(page.designs) > 1
+
     def cells(one: JurorFacts) -> list[Words]:
         names = ("accuracy", "sensitivity", "specificity")
-        rates = [cell for name in names for cell in _rate(rate(one, name))]
+        rates = [cell for name in names for cell in _rate(one.rate(name, target))]
         last = [words.DESIGNS[one.drawn.design]] if designs else []
         return [str(one.counts.n), *rates, *last]
 
@@ -248,17 +234,16 @@ def _worth(found: PanelWorth | None) -> tuple[Section, ...]:
     return (Section(title, tuple(blocks), f"{words.plural(found.labels, 'label')} that count"),)
 
 
-def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
+def _kappas(page: JurorsPage) -> Section:
     """Return each juror's errors, its kappa, and its right dissents, alone or trimmed."""
 
     def cells(one: JurorFacts) -> Sequence[Words]:
         n = one.counts.lone_dissents
         lone = f"{one.counts.lone_right} of {n}" if n else NONE
         share = one.quoted["dissent"].estimate
-        if n and not blind and share is not None and one.drawn.dissent_design.stands:
+        if n and share is not None and one.drawn.dissent_design.stands:
             lone += f" ({share:.2f})"
-        kappa = number(one.labelled_kappa if blind else one.kappa, 2)
-        return str(one.counts.fp), str(one.counts.fn), kappa, lone
+        return str(one.counts.fp), str(one.counts.fn), number(one.kappa, 2), lone
 
     heads = ("false passes", "false fails", "kappa", "lone dissents right")
     text = f"kappa from {ENOUGH} votes on; a lone dissent is alone or trimmed"

@@ -149,7 +149,6 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     ), probes=bias_probes(desk, run))  # fmt: skip
     yield "calibration with parts", calibration(parts, full=True)
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
-    yield "jurors, blind", jurors(seated, blind=True)
     yield "what if", whatif.what_if(what_if_of(desk, run))
 
 
@@ -272,7 +271,7 @@ def documents() -> dict[str, Document]:
             tag(desk, key, ["<b> &amp; `x`", "second"])
             desk.label(key, Truth.PASS)
         compared = panel_comparison(desk, nasty, again)
-        found |= {f"panels: {b}": two_panels(compared, blind=b) for b in (False, True)}
+        found["panels"] = two_panels(compared)
         found["no panels"] = two_panels(panel_comparison(desk, nasty, run))
         for made in (of_run, of_verdicts):
             found |= {f"hostile: {name}": one for name, one in made(desk, nasty)}

@@ -1,14 +1,10 @@
 """What is said of the jurors of a run."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.cli.plain import document_text
-from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.jurors.facts import (
     Contest,
     Difference,
@@ -23,7 +19,6 @@ from reviewdesk.domain.jurors.facts import (
     design,
     quoted_kappa,
 )
-from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.volatility import VolatileCase
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
@@ -32,7 +27,6 @@ from reviewdesk.domain.stats.rates import stratified_rates as rates
 from reviewdesk.views.document import plain
 from reviewdesk.views.jurors import _difference, jurors
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
-from tests.helpers import load, open_desk, report, verdict
 
 
 def drawn(*found: Voted) -> JurorRates:
@@ -77,8 +71,8 @@ def filled(*names: str) -> JurorsPage:
     )
 
 
-def text(page: JurorsPage, *, blind: bool = False) -> str:
-    return document_text(jurors(page, blind=blind))
+def text(page: JurorsPage) -> str:
+    return document_text(jurors(page))
 
 
 def rows_of(shown: str, name: str) -> list[list[str]]:
@@ -164,36 +158,8 @@ def test_no_juror_is_said() -> None:
     assert text(replace(filled("a"), jurors=())) == "No juror sat in this run."
 
 
-SAID = (verdict("a", 0.9, 0.2, 0.8), verdict("b", 0.3, 0.7, 0.1))
-
-
-def blind_page(folder: Path, *rest: dict[str, Any]) -> JurorsPage:
-    folder.mkdir()
-    desk = open_desk(folder / "desk.db")
-    load(desk, report(*SAID, *rest[:1], report_id="before"))
-    run = load(desk, report(*SAID, *rest))
-    for name, truth in (("a", "pass"), ("b", "fail")):
-        desk.label(desk.find(run, name), Truth(truth))
-    found = jurors_page(desk, run)
-    desk.close()
-    return found
-
-
-def test_a_blind_page_rests_on_labelled_verdicts_alone(tmp_path: Path) -> None:
-    """Whatever the panel said of the unlabelled ones, the page is the same."""
-    one = blind_page(tmp_path / "1", verdict("c", 0.9, 0.8, 0.9), verdict("d", 0.1, 0.2, 0.1))
-    two = blind_page(tmp_path / "2", verdict("c", 0.1, None, 0.2), verdict("d", 0.9, 0.9, None))
-    assert text(one, blind=True) == text(two, blind=True)
-    assert text(one) != text(two)
-    shown = text(one, blind=True)
-    for title in ("OFFSET", "FAILED", "MOVING", "PANEL"):
-        assert title not in shown
-    assert "AGAINST THE LABELS  2 verdicts, each label once" in shown
-
-
 @pytest.mark.slow
 def test_whatever_a_report_holds_no_line_is_too_wide() -> None:
     hostile = filled(HOSTILE.replace("\ud800", ""), "日本" * 30, "short", "w" * 200)
     for width in WIDTHS:
-        for blind in (False, True):
-            check(document_lines(jurors(hostile, blind=blind), width), width)
+        check(document_lines(jurors(hostile), width), width)

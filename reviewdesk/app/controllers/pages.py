@@ -66,9 +66,11 @@ PAGES = (
         drills=bin_drills,
     ),
     CalibrationPageKind(
-        "jurors", jurors_page,
-        lambda found, *, blind, target, **_: jurors.jurors(found, blind=blind, target=target),
-        "working out the jurors …", intervals=True,
+        "jurors", jurors_page, lambda found, *, target, **_: jurors.jurors(found, target),
+        "working out the jurors …",
+        "Blind: figures of the jurors rest on what they said of verdicts that have no label, so "
+        "they are left out.",
+        intervals=True,
     ),
     CalibrationPageKind(
         "what-if", what_if, lambda found, **_: what_if_view(found),
@@ -361,19 +363,18 @@ def compare(core: Core, name: str) -> None:
     other = next((one for one in others if name or flips(desk, run, one)[0]), None)
     if other is None:
         raise UsageError("no other loaded run judged these items", "Load one: :open FILE.")
-    if core.session.withheld:
-        core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
+    if core.session.withheld or core.session.view.blind:
+        core.say("the panels' answers are kept back: this session is blind", Tone.MUTED)
         return
 
     def show(found: PanelComparison) -> None:
         if run.hash != core.session.run.hash:
             return
         core.say("")
-        blind = core.session.view.blind
         page = DialogPage(
             " against ".join(show_line(run.name, 60) for run in (found.first, found.second)),
             (("enter", "shows the verdicts"), *SCROLLS_AND_CLOSES),
-            document=two_panels(found, blind=blind),
+            document=two_panels(found),
             answers={"enter": True},
             closes=frozenset("qd"),
             width=112,
@@ -381,8 +382,7 @@ def compare(core: Core, name: str) -> None:
 
         def closed(wanted: bool | None) -> None:
             if wanted:
-                drills = panel_drills(found, blind=blind)
-                _offer(core, "The verdicts behind the comparison", drills)
+                _offer(core, "The verdicts behind the comparison", panel_drills(found))
 
         core.ask(one_page(page), closed)
 

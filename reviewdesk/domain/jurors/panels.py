@@ -81,8 +81,8 @@ def flipped(cell: Cell) -> bool:
     return one is not None and two is not None and one is not two
 
 
-def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...]:
-    """Return the groups of verdicts behind a comparison; if blind, the labelled ones alone."""
+def panel_drills(found: PanelComparison) -> tuple[DrillDown, ...]:
+    """Return the groups of verdicts behind a comparison."""
     first = found.first.name
     second = found.second.name
     flip = condition("flip", second) or f"flip:{found.second.hash}"
@@ -94,19 +94,14 @@ def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...
     def against(cell: Cell) -> bool:
         return cell[0] in _DECIDED and cell[2] in _KNOWN and Truth(cell[0]) is not cell[2]
 
-    labelled = (
+    return (
+        group(f"decided otherwise in {second}", "", lambda _: True),
         group(f"labelled against {first}", "wrong", against),
         group(
             f"labelled, and {first} is not wrong",
             "label:pass|label:fail !wrong",
             lambda cell: cell[2] in _KNOWN and not against(cell),
         ),
-    )
-    if blind:
-        return labelled
-    return (
-        group(f"decided otherwise in {second}", "", lambda _: True),
-        *labelled,
         group("without a label yet", "label:none", lambda cell: cell[2] is None),
     )
 

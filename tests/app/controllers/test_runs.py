@@ -10,7 +10,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Feedback, Settings
-from reviewdesk.views.document import Document, Section
+from reviewdesk.views.document import Document
 from reviewdesk.views.run import run
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
@@ -76,49 +76,6 @@ def test_a_comparison_calls_a_missing_decision_by_one_name(review: Review) -> No
     drawn = " ".join(" ".join(one.plain for one in document_lines(shown(review), 100)).split())
     assert "pass there no decision there" in drawn
     assert "inconclusive" not in drawn
-
-
-def test_a_blind_session_compares_the_labelled_items_alone(blind: Review) -> None:
-    second_run(blind.desk)
-    blind.press("label.pass", "label.fail")
-    blind.command("compare again")
-    titles = [one.title for one in shown(blind).every]
-    assert titles == ["", "Right by the labels"]
-    blind.answer(True)
-    assert len(dialog_lines(blind)) == 2
-    blind.answer(0)
-    # What differs tells the panels' answers: that is asked about, as any filter is.
-    assert question_of(blind)
-
-
-def test_unlabelled_items_change_nothing_that_a_blind_comparison_says(tmp_path: Path) -> None:
-    pages: list[tuple[Section, ...]] = []
-    for scores in ((0.9, 0.8, 0.3), (0.1, 0.2, 0.3)):
-        with reviewing(tmp_path / str(scores[0]), view=View(blind=True)) as review:
-            review.press("label.pass", "label.fail")
-            labelled = {event.verdict for event in review.events()}
-            bodies = [verdict(i) for i in range(1, 7)]
-            bodies = [
-                body if body["id"] in labelled else verdict(i, scores)
-                for i, body in enumerate(bodies, start=1)
-            ]
-            other(review.desk, bodies, "twin")
-            review.command("compare twin")
-            pages.append(shown(review).every)
-    assert pages[0] == pages[1]
-    assert len(pages[0]) == 2
-
-
-def test_a_blind_comparison_without_labels_does_not_count_the_decisions(tmp_path: Path) -> None:
-    pages = []
-    failed = [{"id": "judge-0", "score": None, "error": {"message": "timeout"}}]
-    twins: tuple[dict[str, Any], ...] = ({}, {"jurors": failed})
-    for more in twins:
-        with reviewing(tmp_path / str(len(more)), view=View(blind=True)) as review:
-            other(review.desk, [verdict(i, **more) for i in range(1, 7)], "twin")
-            review.command("compare twin")
-            pages.append(shown(review).every)
-    assert pages[0] == pages[1]
 
 
 def test_nothing_is_compared_while_answers_are_kept_back(tmp_path: Path) -> None:

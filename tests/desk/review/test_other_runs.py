@@ -54,7 +54,7 @@ def test_every_group_of_a_comparison_lists_what_its_title_counts(tmp_path: Path)
         desk.label(desk.find(run, f"item/{i:03d}"), Truth(truth))
     for one, two in ((run, other), (other, run)):
         found = panel_comparison(desk, one, two)
-        drills = panel_drills(found, blind=False)
+        drills = panel_drills(found)
         assert [len(desk.queue(one, drill.filter)) for drill in drills] == [
             drill.count for drill in drills
         ]
