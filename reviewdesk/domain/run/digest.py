@@ -5,7 +5,6 @@ import math
 import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -36,9 +35,10 @@ class RunDigest:
     def add(self, name: str, values: Iterable[Any]) -> None:
         """Add the values of the next verdicts in one column."""
         if name in _TEXTS:
-            sizes, joined = _joined(list(values))
+            parts = [one.encode() if isinstance(one, str) else one for one in values]
+            sizes = [-1 if part is None else len(part) for part in parts]
             self._update(f"{name} sizes", _numbers("q", sizes))
-            self._update(name, joined)
+            self._update(name, b"".join(filter(None, parts)))
         elif name in _WHOLE:
             self._update(name, _numbers("q", values))
         else:
@@ -68,20 +68,6 @@ class RunDigest:
 
     def _update(self, name: str, data: bytes) -> None:
         self._columns.setdefault(name, hashlib.sha256()).update(data)
-
-
-def _joined(values: Sequence[Any]) -> tuple[Iterable[int], bytes]:
-    """Return the length of each text or blob, -1 for NULL, and the bytes of all."""
-    # Most columns hold only blobs or only ASCII texts.
-    with suppress(TypeError):
-        return map(len, values), b"".join(values)
-    with suppress(TypeError):
-        text = "".join(values)
-        if text.isascii():
-            return map(len, values), text.encode()
-    parts = [value.encode() if isinstance(value, str) else value for value in values]
-    sizes = [-1 if part is None else len(part) for part in parts]
-    return sizes, b"".join([part for part in parts if part is not None])
 
 
 def _numbers(code: str, values: Iterable[float]) -> bytes:
