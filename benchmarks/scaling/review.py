@@ -27,7 +27,7 @@ from reviewdesk.store import events, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 from scaling import inputs, table
-from scaling.measure import Row, cpu_of, in_mb, in_ms, interleaved, quantile, seconds_of
+from scaling.measure import Row, cpu_of, in_ms, interleaved, quantile, seconds_of
 
 QUERIES = (
     ("", "draw"), ("esc", "draw"), ("decision:fail", "draw"), ("juror:gpt-4o", "draw"),
@@ -60,7 +60,7 @@ def queue_rows(folder: Path, count: int, rounds: int) -> Iterator[Row]:
             "<= 100 ms",
             f"{in_ms(median(middles.values()))}; the slowest, {slowest}: "
             f"{in_ms(middles[slowest])}",
-            f"columns in memory: {in_mb(desk.columns.bytes)}",
+            "",
         )  # fmt: skip
         dice = random.Random(1)
         keys = dice.choices(desk.queue(run), k=200)
