@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from msgspec import Struct
 from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
@@ -134,18 +133,8 @@ WAITS = GIVES_LABEL | {
 """The actions whose keys wait for ``WINDOW``: they change the desk or how labels count."""
 
 
-class Pressed(Struct, frozen=True):
-    """A key: its event, its name, and when it was read.
-
-    ``waits`` is True if it changes something, so that it must not act before it is known whether
-    it belongs to a burst. ``printable`` is True if it types a character.
-    """
-
-    event: Any
-    name: str
-    at: float
-    printable: bool
-    waits: bool
+Pressed: TypeAlias = tuple[events.Key, float]
+"""A key, and when it was read."""
 
 
 class Bursts:
@@ -164,28 +153,28 @@ class Bursts:
         self.on = False
         """Whether the newest keys are a burst."""
 
-    def press(self, key: Pressed) -> list[Pressed]:
-        """Take a key; return those that are to act now, in order.
+    def press(self, key: events.Key, at: float, *, waits: bool) -> list[Pressed]:
+        """Take a key, which ``waits`` if it changes something; return those to act now, in order.
 
         The keys of a burst that are still held back never act, and neither does one that comes
         before the burst has been over for ``REST``.
         """
-        act = self.due(key.at)
-        if key.at - self._last > (REST if self.on else WINDOW) + _SLACK:
+        act = self.due(at)
+        if at - self._last > (REST if self.on else WINDOW) + _SLACK:
             self._names = []
             self._printable = 0
             self.on = False
-        self._last = max(key.at, self._last)
-        self._names = [*self._names, key.name][-MANY:]
-        self._printable += key.printable
-        repeats = len(set(self._names)) == 1 and not key.waits
+        self._last = max(at, self._last)
+        self._names = [*self._names, key.key][-MANY:]
+        self._printable += key.is_printable
+        repeats = len(set(self._names)) == 1 and not waits
         if self.on or (self._printable >= MANY and not repeats):
             self.on = True
             self._held.clear()
-        elif self._held or key.waits:
-            self._held.append(key)
+        elif self._held or waits:
+            self._held.append((key, at))
         else:
-            act.append(key)
+            act.append((key, at))
         return act
 
     def due(self, now: float) -> list[Pressed]:
@@ -236,19 +225,18 @@ class TypeAhead:
                 waits = event.is_printable and event.key not in _MOVES_IN_DIALOG
             else:
                 waits = event.key.isdecimal() or self._app.review.bound.get(event.key) in WAITS
-            pressed = Pressed(event, event.key, at, event.is_printable, waits)
-            act = self._bursts.press(pressed)
+            act = self._bursts.press(event, at, waits=waits)
             if self._bursts.on and not before:
                 self._app.warn(TOO_FAST)
             await self._release(act)
 
     async def _release(self, act: Sequence[Pressed]) -> None:
         """Pass keys on, and look again when the others need not be held back any longer."""
-        for pressed in act:
+        for event, at in act:
             if self._held is not None:
-                self._held.append(pressed.event)
+                self._held.append(event)
             else:
-                await self._app.pass_on(pressed.event, pressed.at)
+                await self._app.pass_on(event, at)
         rest = self._bursts.rest(self._app.clock())
         if rest is not None and not self._looks:
             self._looks = True

@@ -129,24 +129,15 @@ class Dialog(ModalScreen[ScreenResultType]):
         self.dismiss(None)
 
 
-def has_lines(shown: OptionList) -> bool:
-    """Return True if a list has been laid out; Textual fails on a page key before that."""
-    return shown.scrollable_content_region.height > 0
+class ChoiceList(OptionList, inherit_bindings=False):
+    """A list in which the keys of its dialog move."""
 
-
-class ChoiceList(OptionList):
-    """A list that ignores page keys while it has no line on screen."""
-
+    BINDINGS: ClassVar[list[BindingType]] = [("enter", "select", "Choose")]
     DEFAULT_CSS = """
     ChoiceList, ChoiceList:focus { border: none; background: $panel; padding: 0;
         background-tint: $foreground 0%; }
     ChoiceList > .option-list--option-highlighted { text-style: bold reverse; }
     """
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in {"page_up", "page_down"} and not has_lines(self):
-            return False
-        return super().check_action(action, parameters)
 
 
 class PageDialog(Dialog[Any]):
@@ -193,7 +184,8 @@ class PageDialog(Dialog[Any]):
             shown = self.query_one(Pane)
             lines = {"cursor": 1, "page": shown.page}.get(how.split("_", maxsplit=1)[0], 1 << 40)
             shown.move(lines if how.endswith(("down", "last")) else -lines)
-        elif has_lines(options):
+        elif options.scrollable_content_region.height:
+            # Textual fails on a page key before a list has been laid out.
             getattr(options, f"action_{how}")()
 
     def on_mount(self) -> None:
