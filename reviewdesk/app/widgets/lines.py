@@ -228,15 +228,15 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
 
     def _scroll_to_anchor(self) -> None:
         # A pane that has just come into view has no scroll bar yet.
-        self.scroll_to(y=self._anchored_line(), animate=False, force=True)
+        self.scroll_to(y=self.anchored_line(), animate=False, force=True)
 
-    def _anchored_line(self) -> int:
+    def anchored_line(self) -> int:
         if self._title:
             return next((at for at in self.stops if self._title in self._lines[at].plain), 0)
         top, total = self._anchor
         return top * len(self._lines) // max(1, total)
 
-    def _anchor_at(self, line: int) -> None:
+    def anchor_at(self, line: int) -> None:
         self._anchor = (line, len(self._lines))
         self._title = ""
 
@@ -247,7 +247,7 @@ class Pane(ScrollView, Drawn, can_focus=True, inherit_bindings=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and self.scrollable_content_region.width == self._width:
-            self._anchor_at(round(new_value))
+            self.anchor_at(round(new_value))
 
     def move(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
@@ -394,16 +394,16 @@ class ItemPane(Pane):
         self._top = top
         self._scroll_to_anchor()
 
-    def _anchored_line(self) -> int:
+    def anchored_line(self) -> int:
         if not self.layout_of_item.parts:
-            return super()._anchored_line()
+            return super().anchored_line()
         return self.layout_of_item.line(self._top, self.page)
 
-    def _anchor_at(self, line: int) -> None:
+    def anchor_at(self, line: int) -> None:
         if self.layout_of_item.parts:
             self._top = self.layout_of_item.place(line)
         else:
-            super()._anchor_at(line)
+            super().anchor_at(line)
 
     @property
     def stops(self) -> list[int]:
