@@ -1,5 +1,6 @@
 """Errors for files that no reader opens; they say what the file is and which command takes it."""
 
+import codecs
 import csv
 import re
 from collections.abc import Callable, Sequence
@@ -20,9 +21,6 @@ _IMPORT = "Read it with: reviewdesk labels import {file}"
 _CALIBRATE = "Read it with: reviewdesk calibrate {file}"
 _UNPACK = "Unpack it: {0} < {{file}} | reviewdesk open -"
 _RECODE = "Read it as UTF-8: iconv -f {0} -t UTF-8 {{file}} | reviewdesk open -"
-_CODES = _RECODE.format("WINDOWS-1252") + (
-    " (a file from Japan has CP932, from Korea CP949, from China GB18030, from Russia WINDOWS-1251)"
-)
 _WRITE = "Write its table as JSON Lines, CSV or Parquet, in the program that wrote it."
 _SOURCE = "Open the result file of the tool that wrote it."
 
@@ -41,10 +39,28 @@ _MAGIC: Kinds = (
     (b"Rar!", "is a RAR archive", "Unpack it: unrar x {file}"),
     (b"PK", "is a zip archive, of which only an Inspect .eval log is opened",
      "Unpack it, and open what is in it: unzip {file} -d {file}.d"),
+    (b"\x89PNG", "is a PNG image, not a report", _SOURCE),
+    (b"\xff\xd8\xff", "is a JPEG image, not a report", _SOURCE),
+    (b"%PDF", "is a PDF document, not a report", _SOURCE),
+    (b"\x80", "is a Python pickle, which may run code", _WRITE),
+    (b"\x93NUMPY", "is a NumPy array, without names of columns", _WRITE),
+    (b"\x89HDF", "is an HDF5 file", _WRITE),
+    (b"Obj\1", "is an Avro file", _WRITE),
+    (b"ORC", "is an ORC file", _WRITE),
+    (b"\xff\xfe\0\0", "is UTF-32 text", _RECODE.format("UTF-32")),
+    (b"\0\0\xfe\xff", "is UTF-32 text", _RECODE.format("UTF-32")),
     (b"\xff\xfe", "is UTF-16 text", _RECODE.format("UTF-16")),
     (b"\xfe\xff", "is UTF-16 text", _RECODE.format("UTF-16")),
 )  # fmt: skip
 """Files that no reader opens, by their first bytes: what they are, and what to do."""
+
+_TEXT_CODES = (
+    ("UTF-32LE", rb"[\t\n\r -~]\0\0\0"),
+    ("UTF-32BE", rb"\0\0\0[\t\n\r -~]"),
+    ("UTF-16LE", rb"[\t\n\r -~]\0(?:[^\0]|\Z)"),
+    ("UTF-16BE", rb"\0[\t\n\r -~](?:\0|\Z)"),
+)
+"""The starts of texts without a byte order mark, given that reports begin with ASCII."""
 
 _PROMPTFOO = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.json."
 _PROMPTFOO_PAGE = re.compile(r'<promptfoo>|<testsuites [^>]*name="promptfoo"|>Promptfoo<')
@@ -52,15 +68,26 @@ _YAML = (
     "python -c 'import json, sys, yaml;"
     " print(json.dumps(yaml.safe_load(sys.stdin), default=str))' < {file} | reviewdesk open -"
 )
+_KEY = r"(?:[\"']?[A-Za-z_][\w .-]*[\"']?)"
 _TEXTS: Kinds = (
     (r"\A<promptfoo>", "is a promptfoo result in XML, whose lists and numbers cannot be told apart",
      _SOURCE),
     (r"(?i)\A<(?:!doctype )?html", "is an HTML page, not a report", _SOURCE),
+    (r"(?i)\A<svg|\A<[^\0]{0,500}<svg", "is an SVG image, not a report", _SOURCE),
     (r"\A<[^\0]{0,500}?<?testsuites?\b", "is a JUnit XML report, which has no ballots", _SOURCE),
     (r"\A(?:<[?!][^>]*>\s*)*<([\w:.-]+)", "is XML with the root element <{0}>, not a report",
      _SOURCE),
-    (r"\A(?:#.*\n|---\n|%.*\n|\s*\n)*(?:- |[\"']?[A-Za-z_][\w .-]*[\"']?:(?:\s|$))",
-     "is YAML, not a report", "If it holds ratings: " + _YAML),
+    (r"\A#!", "is a script, not a report", _SOURCE),
+    (r"\A(?:diff --git|--- \S+\n\+\+\+ )", "is a patch, not a report", _SOURCE),
+    (r"\A(?:\S+ )?\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\A\[?(?:DEBUG|INFO|WARN|WARNING|ERROR)\b",
+     "is a log, not a report", "Open the results that the program wrote, not its log."),
+    (r"\A(?:#.*\n|\s*\n)*(?:import|from|def|class|async def|const|let|function) .+",
+     "is a program's source, not a report", _SOURCE),
+    (rf"\A(?:#.*\n|;.*\n|\s*\n)*(?:\[\[?{_KEY}\]\]?\s*\n|{_KEY}[ ]*=)",
+     "is a file of settings (TOML or INI), not a report",
+     "If they are those of reviewdesk: REVIEWDESK_CONFIG={file} reviewdesk config"),
+    (rf"\A(?:#.*\n|---\n|%.*\n|\s*\n)*(?:- |{_KEY}:(?:\s|$))", "is YAML, not a report",
+     "If it holds ratings: " + _YAML),
 )  # fmt: skip
 """Texts that no reader opens, by a pattern of their start."""
 
@@ -97,6 +124,7 @@ _DOCUMENTS: Kinds = (
     (_are_cases, "is a file of cases that nobody has judged yet",
      "Ask a panel: reviewdesk judge {file} --panel PANEL -o REPORT"),
     (_has("runs", "$schema"), "is a SARIF log, which has no ballots", _SOURCE),
+    (_has("cells", "nbformat"), "is a Jupyter notebook, not a report", _WRITE),
     (_are_asked, "is a panel file, not a report",
      "Ask it: reviewdesk judge CASES --panel {file} -o REPORT"),
     (_has("case", "jurors"), "has verdicts with jurors, but no report around them",
@@ -131,14 +159,39 @@ def of_bytes(source: Source, head: bytes) -> InputFileError | None:
         return refused(source, "is a tar archive", "Unpack it, and open a file: tar -xf {file}")
     if (zero := head.find(b"\0")) < 0:
         return None
+    for code, start in _TEXT_CODES:
+        if re.match(start, head):
+            return refused(source, f"is {code[:6]} text", _RECODE.format(code))
     line = f"line {head.count(10, 0, zero) + 1}"
     return refused(source, f"contains a NUL byte (byte {zero}) and is not text", _WRITE, line)
+
+
+_CODE_PAGES = (
+    ("CP932", "[ぁ-ヿ]", 0.2),
+    ("CP949", "(?<=[가-힣])[가-힣]|[가-힣](?=[가-힣])", 0.9),
+    ("GB18030", "(?<=[一-鿿])[一-鿿]|[一-鿿](?=[一-鿿])", 0.9),
+    ("WINDOWS-1251", "(?<=[а-яА-ЯёЁ])[а-яёіїє]", 0.5),
+    ("WINDOWS-1250", "[ąłśź]", 0.3),
+    ("WINDOWS-1254", "[ğışİŞĞçöüÇÖÜâî“”’–]", 0.99),
+)
+"""Code pages of texts, with their letters and the least share of the signs beyond ASCII."""
+
+
+def _code_page(head: bytes) -> str:
+    """Return the code page that the letters of a text show; that of western Europe by default."""
+    for name, letters, least in _CODE_PAGES:
+        text = codecs.decode(head, name, "replace")
+        other = re.sub(r"[\x00-\x7f\u3000-\u303f\uff01-\uff60]", "", text)
+        if "\ufffd" not in text[:-1] and len(re.findall(letters, text)) > least * len(other):
+            return name
+    return "WINDOWS-1252"
 
 
 def not_utf8(source: Source, head: bytes, byte: int) -> InputFileError:
     """Return the error for a file whose start is not UTF-8."""
     line = f"line {head.count(10, 0, byte) + 1}"
-    hint = _WRITE if re.search(rb"[\0-\x08\x0e-\x1f]", head) else _CODES
+    controls = len(re.findall(rb"[\0-\x08\x0e-\x1f]", head[:1000]))
+    hint = _WRITE if controls > 10 else _RECODE.format(_code_page(head))
     return refused(source, f"is not UTF-8 text (byte {byte})", hint, line)
 
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import pickle
 import re
 import shlex
 from pathlib import Path
@@ -120,6 +121,7 @@ def test_a_bad_row_names_file_and_line(cli: Cli, write: Write, row: bytes) -> No
 
 
 HTML = b"<!DOCTYPE html>\n<html></html>"
+NOTEBOOK = json.dumps({"cells": [{"source": []}], "nbformat": 4}).encode()
 CHAT = b'{"messages": [{"role": "user", "content": "hi"}]}\n' * 2
 CSV = b"item,judge,score\na,j,1\n"
 
@@ -130,6 +132,8 @@ WITH_A_COMMAND = {
     "labels.csv": (b"id,truth\na,pass\n", "is a labels file", "labels import labels.csv"),
     "cal.csv": (b"confidence,correct\n0.9,true\n", "calibration labels", "calibrate cal.csv"),
     "cases.jsonl": (b'{"id": "a", "output": "x"}\n' * 2, "is a file of cases", "judge cases.jsonl"),
+    "config.toml": (b'theme = "desk"\n', "is a file of settings", "reviewdesk config"),
+    "x.ini": (b"[part]\nkey=1\n", "is a file of settings", "REVIEWDESK_CONFIG=x.ini"),
     "map.toml": (b"item = 'a'\neach = 'b'\n", "is a map of tables", "--map map.toml"),
     "a.db": (b"SQLite format 3\0...", "is a SQLite database", "reviewdesk runs --desk a.db"),
     "a.gz": (gzip.compress(gzip.compress(CSV)), "gzip twice", "gunzip < a.gz | reviewdesk open -"),
@@ -138,7 +142,7 @@ WITH_A_COMMAND = {
     "a.tar": (bytes(257) + b"ustar" + bytes(250), "is a tar archive", "tar -xf a.tar"),
     "a.xls": (b"\xd0\xcf\x11\xe0" + bytes(99), "before 2007", "--convert-to xlsx a.xls"),
     "utf16.csv": (CSV.decode().encode("utf-16"), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"),
-    "sjis.csv": ("id,がいい\n".encode("cp932"), "is not UTF-8", "from Japan has CP932"),
+    "sjis.csv": ("id,がいい\n".encode("cp932"), "is not UTF-8", "iconv -f CP932 -t UTF-8"),
     "latin.csv": ("id,é\n".encode("latin-1"), "is not UTF-8", "iconv -f WINDOWS-1252 -t UTF-8"),
     "mac.csv": (CSV.replace(b"\n", b"\r"), "carriage return alone", "tr '\\r' '\\n' < mac.csv |"),
     "a.yaml": (b"results:\n  - id: a\n", "is YAML", "< a.yaml | reviewdesk open -"),
@@ -147,10 +151,19 @@ WITH_A_COMMAND = {
     "texts.csv": (b"id,question\na,What is it?\nb,Who is it?\n", "no column", "map texts.csv"),
 }
 WITHOUT = {
-    "a.png": (b"\x89PNG\r\n\x1a\n\0", "contains a NUL byte (byte 8) and is not text"),
+    "a.png": (b"\x89PNG\r\n\x1a\n\0", "is a PNG image"),
+    "a.jpg": (b"\xff\xd8\xff\xe0\0", "is a JPEG image"),
+    "a.pdf": (b"%PDF-1.7", "is a PDF document"),
+    "a.pkl": (pickle.dumps({"a": 1}), "is a Python pickle, which may run code"),
     "a.html": (HTML, "is an HTML page"),
+    "a.svg": (b'<?xml version="1.0"?>\n<svg/>', "is an SVG image"),
     "a.xml": (b"<testsuites/>", "is a JUnit XML report, which has no ballots"),
-    "a.log": (b"[INFO] started\n", 'starts with "[INFO] started"'),
+    "a.log": (b"2026-01-02 10:00:00 INFO judge: started\n", "is a log"),
+    "b.log": (b"[INFO] started\n", "is a log"),
+    "a.py": (b"import json\n\ndef main():\n    pass\n", "is a program's source"),
+    "a.sh": (b"#!/bin/sh\n", "is a script"),
+    "a.patch": (b"diff --git a/x b/x\n", "is a patch"),
+    "a.ipynb": (NOTEBOOK, "is a Jupyter notebook"),
     "a.sarif": (b'{"$schema": "s", "runs": [{}]}', "is a SARIF log, which has no ballots"),
     "a.txt": (b"Dear all,\nhere it is.\n", 'starts with "Dear all,"'),
     "empty": (b"", "is empty"), "blank": (b" \n", "is empty"),

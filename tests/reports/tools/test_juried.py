@@ -255,6 +255,10 @@ def test_a_named_key_is_removed_from_the_texts() -> None:
     [
         ({"name": "p", "jurors": [{"model": "m"}]}, "is a panel file", "judge CASES --panel"),
         (b"a\tb\n1\t2\n", "no column that names the judge", "open run.json --judge-columns a,b"),
+        ('{"a": 1}'.encode("utf-32"), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8 run.json | "),
+        ('{"a": 1}'.encode("utf-32-le"), "is UTF-32 text", "iconv -f UTF-32LE -t UTF-8 run.json"),
+        ('{"a": 1}'.encode("utf-32-be"), "is UTF-32 text", "iconv -f UTF-32BE -t UTF-8 run.json"),
+        ('{"a": 1}'.encode("utf-16-le"), "is UTF-16 text", "iconv -f UTF-16LE -t UTF-8 run.json"),
     ],
 )
 def test_what_is_not_read_names_the_way_out(document: Any, what: str, hint: str) -> None:
