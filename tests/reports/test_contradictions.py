@@ -54,8 +54,8 @@ def test_a_pass_that_no_juror_voted_for_is_flagged() -> None:
     )
 
 
-def test_a_pass_that_contradicts_its_score_is_flagged() -> None:
-    _, found = opened("promptfoo")
+def test_a_pass_that_contradicts_its_score_is_flagged_and_counted() -> None:
+    notes, found = opened("promptfoo")
     one = found["contradictions"]
     assert votes(one) == {"contra": True, "nopass": True, "contra75": False, "ann": True}
     assert one.mismatches == (
@@ -63,6 +63,7 @@ def test_a_pass_that_contradicts_its_score_is_flagged() -> None:
         "nopass: stated pass with score 0",
         "contra75: stated fail with score 0.75 against threshold 0.5",
     )
+    assert notes[0] == "a grader's pass contradicts its own score; both are kept, and flagged (3x)"
 
 
 @pytest.mark.parametrize("name", ["promptfoo", "unmeasured"])

@@ -198,7 +198,7 @@ class SampleMapper:
                 for scorer, (_, edits) in scores.items()
                 if scorer in jury.scorers or (takes_more and scorer not in in_jury)
             }
-            people = human(edited, self._grader, texts)
+            people = human(edited, self._grader, self.remarks, texts)
             meta = {**(jury.outcome.get("meta") or {}), **(people["meta"] or {})}
             body = {
                 "id": f"{name}/{jury.panel}"[: foreign.ID_LENGTH] if several else name,
@@ -228,6 +228,8 @@ class SampleMapper:
         if epoch is not None and (epoch > 1 or self._run.epochs > 1):
             name = f"{name}/epoch {epoch}"
         invalid = isinstance(keys.get("invalidation"), dict)
+        if invalid:
+            self.remarks.count('a sample that the log declares invalid has the tag "invalidated"')
         case = {
             "test": test,
             "suite": filled(self._run.spec.get("task")),

@@ -143,7 +143,12 @@ def _changes_value(edit: JsonObject) -> bool:
     return "value" in edit and edit["value"] != _UNCHANGED
 
 
-def human(edited: Mapping[str, list[JsonObject]], grader: GradeReader, texts: Texts) -> JsonObject:
+def human(
+    edited: Mapping[str, list[JsonObject]],
+    grader: GradeReader,
+    remarks: foreign.Remarks,
+    texts: Texts,
+) -> JsonObject:
     """Return the ``human`` and ``meta`` fields of a verdict, from the edits of its jury's scores.
 
     The label comes from the latest edit. All other edits are listed under ``meta.edits``, and so
@@ -154,11 +159,15 @@ def human(edited: Mapping[str, list[JsonObject]], grader: GradeReader, texts: Te
     changes = [edits[-1] for edits in of_scores if edits]
     label = None
     if changes:
+        if len(changes) > 1:
+            remarks.count("of several edited scores the one edited last is the human label")
         last = max(
             changes, key=lambda one: filled(record(one["provenance"]).get("timestamp")) or ""
         )
         label = _label(last["value"], grader)
-        if label is not None:
+        if label is None:
+            remarks.count("an edited score that is neither a pass nor a fail gives no human label")
+        else:
             all_edits = [(name, edit) for name, edit in all_edits if edit is not last]
     listed_edits = []
     for name, edit in all_edits:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, juror_ids, measured
+from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, juror_ids, measured
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.ballot import PanelReader
@@ -310,10 +310,11 @@ def ballots(
     panels: PanelReader,
 ) -> list[JsonObject]:
     """Return a jury's canonical ballots, one by grader; ``shared`` is its threshold or None."""
+    remarks = panels.notes
     ids = juror_ids(tuple([name for name, _ in jury_graders]))
     elements = []
     for juror_id, part, (name, provider) in zip(ids, panel.ballots, jury_graders, strict=True):
-        element = _element(part)
+        element = _element(part, remarks)
         metric = values.filled(part.assertion.get("metric"))
         given = models.chosen(juror_id, name, metric or name, provider.name or name)
         vendor = provider.vendor if given is None else None
@@ -329,11 +330,19 @@ def ballots(
             name = "threshold_before_not" if panel.negated else "threshold"
             made["meta"] = {**made.get("meta", {}), name: line}
         if "score" in part.result and part.result["score"] is None:
-            made.update(measured(made, panels.notes.count))
+            made.update(measured(made, remarks.count))
+        passed = part.result.get("pass")
+        score = values.number(part.result.get("score"))
+        if part.failed or panel.negated or score is None or not isinstance(passed, bool):
+            continue
+        # A pass of a score of 0, or a fail of a score that reaches the threshold.
+        contrary = score <= 0 and (line is None or line > 0)
+        if contrary if passed else score >= (1 if line is None else line):
+            remarks.count("a grader's pass contradicts its own score; both are kept, and flagged")
     return bodies
 
 
-def _element(part: GradedAssertion) -> JsonObject:
+def _element(part: GradedAssertion, remarks: Remarks) -> JsonObject:
     result = part.result
     used = record(result, "tokensUsed")
     reason = values.text(result.get("reason"))
@@ -345,7 +354,12 @@ def _element(part: GradedAssertion) -> JsonObject:
     if part.failed:
         return {**found, "error": without_likely(reason) if reason else "the grader failed"}
     stated = result.get("pass")
-    found |= {"reason": reason, "score": values.number(result.get("score"))}
+    score = result.get("score")
+    if not stated and reason and reason.startswith("Model grader produced a malformed response"):
+        remarks.count("an answer that promptfoo could not read is a fail, as it counted it")
+    if score is not None and values.number(score) is None:
+        remarks.count("a grader's score that is not a number is left out")
+    found |= {"reason": reason, "score": values.number(score)}
     found["pass"] = stated if isinstance(stated, bool) else None
     if found["pass"] is None and found["score"] is None:
         # The answer may be under another key.

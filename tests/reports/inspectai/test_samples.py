@@ -181,8 +181,10 @@ def test_what_an_edited_value_says(value: Any, label: str) -> None:
 
 
 @pytest.mark.parametrize("value", [0.5, 7, "so-so", [1], {"a": "C"}, None])
-def test_an_edited_value_that_says_nothing_is_no_label(value: Any) -> None:
-    assert "human" not in _human(_edit(value))[0]
+def test_an_edited_value_that_says_nothing_is_counted(value: Any) -> None:
+    body, notes = _human(_edit(value))
+    assert "human" not in body
+    assert "an edited score that is neither a pass nor a fail gives no human label (1x)" in notes
 
 
 def test_an_editors_explanation_and_reason_are_both_kept() -> None:
@@ -241,7 +243,9 @@ def test_a_score_that_a_person_added_is_no_ballot() -> None:
 
 def test_of_several_edited_scores_the_last_edit_counts() -> None:
     late = score("I", history=[{"value": "C"}, _edit("I", "bob", "2026-02-01T00:00:00Z")])
-    assert _human(_edit("C"), late=late)[0]["human"]["by"] == "bob"
+    body, notes = _human(_edit("C"), late=late)
+    assert body["human"]["by"] == "bob"
+    assert "of several edited scores the one edited last is the human label (1x)" in notes
 
 
 def test_a_panel_that_was_edited_keeps_its_votes() -> None:
@@ -273,8 +277,10 @@ def test_names_may_be_numbers_empty_or_long() -> None:
 
 
 def test_a_sample_that_was_declared_invalid_is_tagged() -> None:
-    body = one(log(sample("a", {"x": "C"}, invalidation={"author": "ann"})))
+    report = opened(log(sample("a", {"x": "C"}, invalidation={"author": "ann"})))
+    (body,) = report.verdicts()
     assert body["case"]["tags"] == ["invalidated"]
+    assert report.notes == ['a sample that the log declares invalid has the tag "invalidated" (1x)']
 
 
 SYSTEM = {"role": "system", "content": "be brief"}

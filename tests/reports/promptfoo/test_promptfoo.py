@@ -209,8 +209,13 @@ def test_a_provider_that_failed_is_known_by_its_words_too(reason: str, status: s
 
 def test_an_answer_that_promptfoo_could_not_read_stands_as_it_counted_it() -> None:
     reason = "Model grader produced a malformed response:\nwell"
-    (juror,) = one(graded("model-graded-closedqa", "x", 0, False, reason=reason))["jurors"]
-    assert (juror["score"], juror["pass"]) == (0, False)
+    report, (body,) = opened(
+        result(row(graded("model-graded-closedqa", "x", 0, False, reason=reason)))
+    )
+    assert (body["jurors"][0]["score"], body["jurors"][0]["pass"]) == (0, False)
+    assert report.notes[0] == (
+        "an answer that promptfoo could not read is a fail, as it counted it (1x)"
+    )
 
 
 def test_a_persons_rating_is_a_label_and_no_ballot() -> None:
