@@ -435,7 +435,7 @@ def _adjudicate(core: Core) -> None:
     core.ask(choice(title, lines, keys), chosen)
 
 
-def show_agreement(core: Core, _argument: str = "") -> None:
+def _show_agreement(core: Core) -> None:
     """Read the agreement of people in the background; open it unless a dialog is open by then."""
     from reviewdesk.views import team as views
 
@@ -546,7 +546,7 @@ VERBS: dict[str, Verb] = {
     "select.range": _select_range,
     "select.all": _select_all,
     "adjudicate": _adjudicate,
-    "team": show_agreement,
+    "team": _show_agreement,
     "undo": partial(_undo, word="undo"),
     "redo": partial(_undo, word="redo"),
 }

@@ -25,6 +25,7 @@ from reviewdesk.app.controllers.state import (
 )
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, THEMES, refuse_withheld
 from reviewdesk.app.keys.commands import (
+    NAMED,
     argument_completers,
     complete_command,
     matching,
@@ -237,13 +238,13 @@ def run_command(core: Core, text: str) -> None:
     core.calm()
     core.calm(REVIEW)
     refuse_withheld(core.keys, name)
-    if (command := COMMANDS.get(name)) is not None:
+    if name in NAMED:
+        core.do(NAMED[name])
+    elif (command := COMMANDS.get(name)) is not None:
         command(core, argument)
-    elif (verb := _NAMED.get(name)) is not None:
-        VERBS[verb](core)
     else:
         core.go(None)
-        _ON_REVIEW[name](core, argument)
+        queue.COMMANDS[name](core, argument)
 
 
 def _ask(core: Core, text: str) -> None:
@@ -368,12 +369,6 @@ COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "open": _load,
     "export": _export,
 }
-_NAMED = {
-    "queue": "screen.queue", "item": "screen.item", "cal": "screen.calibration",
-    "runs": "screen.runs", "stop": "stop", "help": "help", "quit": "quit", "q": "quit",
-}  # fmt: skip
-"""The commands that carry out an action."""
-_ON_REVIEW = {**queue.COMMANDS, "team": labels.show_agreement}
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
 _VERBS = queue.VERBS | item.VERBS | labels.VERBS

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import Completer, Session
-from reviewdesk.app.keys.actions import THEMES, Action
+from reviewdesk.app.keys.actions import ACTIONS, THEMES, Action
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import Completion, Option, Vocabulary, complete, complete_order
@@ -41,17 +41,18 @@ class Command(Struct, frozen=True):
     note: str
 
 
+NAMED = {
+    "team": "team", "queue": "screen.queue", "item": "screen.item", "cal": "screen.calibration",
+    "runs": "screen.runs", "stop": "stop", "help": "help", "quit": "quit", "q": "quit",
+}  # fmt: skip
+"""The commands that carry out an action."""
 COMMANDS = {
     command.name: command
     for command in (
         Command("go", "ROW|ID", "jump to a row of the queue or to a verdict; :42 is :go 42"),
         Command("filter", "[FILTER]", "filter the queue; without a filter, show all"),
         Command("order", "ORDER", "order the queue; - in front descends"),
-        Command("team", "", "how far the reviewers of the run agree, and where they differ"),
-        Command("queue", "", "the queue"),
-        Command("item", "", "the item"),
-        Command("cal", "", "calibration"),
-        Command("runs", "", "the runs"),
+        *(Command(name, "", ACTIONS[action].title.lower()) for name, action in NAMED.items()),
         Command("run", "NAME", "review another run"),
         Command("compare", "[RUN]", "which panel is right more often on the items of both runs"),
         Command("improve", "[PANEL]", "what the panel gets wrong, candidates, tries, adoption"),
@@ -61,10 +62,6 @@ COMMANDS = {
         ),
         Command("ask", "[QUESTION]", "ask, e.g. accuracy >= 0.9, and label what answers it; close"),
         Command("theme", "NAME", "switch the theme"),
-        Command("stop", "", "stop what runs in the background"),
-        Command("help", "", "every key and sign"),
-        Command("quit", "", "close; everything is saved"),
-        Command("q", "", "close; everything is saved"),
     )
 }
 
