@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from glob import has_magic
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,8 +35,8 @@ from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.columns import score_units
 from reviewdesk.domain.run.packing import PackedRun
-from reviewdesk.domain.run.stats import Stats, StatsCounter, run_measures
-from reviewdesk.domain.run.window import WindowReader
+from reviewdesk.domain.run.stats import WINDOWS, Stats, run_measures, window_stats
+from reviewdesk.domain.run.window import Counts, WindowReader
 from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.verdict import drawn_name, json_sha256, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
@@ -137,22 +138,24 @@ def opened(address: str, reading: Reading) -> Iterator[Source]:
 def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
     report = read(source, reading.options, streamed=streamed)
     reader = WindowReader(report.header, reading.options.identity(), "")
-    counter = StatsCounter(reader)
+    windows = reader.windows(report.written())
+    stats = Stats()
     ids = list[str]()
     seated = bytearray()
     scores = bytearray()
     digests = bytearray()
     outputless = set[int]()
-    for window in reader.windows(report.written()):
-        counter.add(window)
-        ids += window.columns["id"]
-        digests += b"".join(window.contents)
-        outputless.update(window.first + at for at in window.outputless)
-        seated += window.packed["seated"]
-        scores += window.packed["scores"]
+    while some := list(islice(windows, WINDOWS)):
+        stats = stats.merge(window_stats(reader, some))
+        for window in some:
+            ids += window.columns["id"]
+            digests += b"".join(window.contents)
+            outputless.update(window.first + at for at in window.outputless)
+            seated += window.packed["seated"]
+            scores += window.packed["scores"]
     tally = reader.tally
     return PartSummary(
-        stats=counter.stats(),
+        stats=replace(stats, counts=Counts().merge(tally)),
         header=report.header,
         sha256=source.sha256(),
         contents=tally.contents.hexdigest(),

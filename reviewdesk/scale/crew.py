@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
-_BLOCK = 4 << 20
 _TRIES = 2
 """How often a task that raises is tried again, as a place may be unreachable for a moment."""
 _TIMEOUT = 30
@@ -216,8 +215,5 @@ def local_copy(address: str) -> Iterator[Path]:
     system, path = url_to_fs(address)
     with TemporaryDirectory(prefix="reviewdesk-") as folder:
         copy = Path(folder, "part")
-        # Read-ahead would keep more in memory than the block itself.
-        with system.open(path, "rb", cache_type="none") as given, copy.open("wb") as kept:
-            while block := given.read(_BLOCK):
-                kept.write(block)
+        system.get_file(path, str(copy))
         yield copy

@@ -1,7 +1,7 @@
 """Statistics of verdicts that merge, in any order, into the figures of a whole archive."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import add
 from typing import Any, TypeVar
 
@@ -164,74 +164,51 @@ def _sum(one: Any, other: Any) -> Any:
     return one.merge(other) if hasattr(one, "merge") else _summed(one, other)
 
 
-_WINDOWS = 20
+WINDOWS = 20
 """Windows that are counted together, because other rules cost the same for fewer verdicts."""
 _ESCALATIONS = (*map(int, Flag), DERIVED_ESCALATION)
 
 
-class StatsCounter:
-    """Counts the windows of one ``WindowReader``, a few thousand verdicts at a time."""
+def window_stats(reader: WindowReader, windows: Sequence[VerdictWindow]) -> Stats:
+    """Return the statistics of the newest windows of a reader, without its ``counts``."""
+    packed = {name: b"".join([one.packed[name] for one in windows]) for name in COLUMNS}
+    found = PackedRun(packed, tuple(reader.known.names), tuple(reader.known.quorums))
+    start = windows[0].first
+    end = reader.tally.verdicts
+    columns = unpacked(found, range(start, end))
+    flags = np.array(reader.tally.preliminary[start:end])
+    # The policies of the whole table, and each verdict's own rule.
+    variants = (Variant(), *whole(columns.names[:MOST_LEFT_OUT]))
 
-    def __init__(self, reader: WindowReader) -> None:
-        self._reader = reader
-        self._found = Stats()
-        self._waiting: list[VerdictWindow] = []
+    def column(name: str) -> list[Any]:
+        return [value for one in windows for value in one.columns[name]]
 
-    def add(self, window: VerdictWindow) -> None:
-        """Add the next window as soon as the reader yields it."""
-        self._waiting.append(window)
-        if len(self._waiting) >= _WINDOWS:
-            self._count()
-
-    def stats(self) -> Stats:
-        """Return the statistics of all windows, after the last was added."""
-        if self._waiting:
-            self._count()
-        return replace(self._found, counts=Counts().merge(self._reader.tally))
-
-    def _count(self) -> None:
-        reader = self._reader
-        windows = self._waiting
-        packed = {name: b"".join([one.packed[name] for one in windows]) for name in COLUMNS}
-        found = PackedRun(packed, tuple(reader.known.names), tuple(reader.known.quorums))
-        start = windows[0].first
-        end = reader.tally.verdicts
-        columns = unpacked(found, range(start, end))
-        flags = np.array(reader.tally.preliminary[start:end])
-        # The policies of the whole table, and each verdict's own rule.
-        variants = (Variant(), *whole(columns.names[:MOST_LEFT_OUT]))
-
-        def column(name: str) -> list[Any]:
-            return [value for one in windows for value in one.columns[name]]
-
-        decisions = column("decision")
-        spread, mass, scores = (
-            np.array(column(name), np.float64) for name in ("range", "mass", "score")
-        )
-        answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
-        alike = ((passes == 0) | (passes == answered)) & (flags & int(Flag.SPLIT) == 0)
-        passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
-        breaches: Counter[int] = Counter()
-        for value, count in Counter(column("marks")).items():
-            breaches.update({int(kind): count for kind in Breach(value)})
-        made = Stats(
-            flags={bit: n for bit in _ESCALATIONS if (n := int((flags & bit != 0).sum()))},
-            unknown_ballots=packed["failed"].count(UNKNOWN),
-            alpha=AlphaState.of(columns.scores.T),
-            votes=NominalState.of(vote_units(found).T),
-            jurors=dict(_jurors(columns)),
-            standing=whatif.counts(columns, columns.decision),
-            policies=tuple(counts for *_, counts in whatif.decided(columns, variants)),
-            decisions={word or NO_DECISION: n for word, n in Counter(decisions).items()},
-            breaches=dict(breaches),
-            unanimous_scores=int((~np.isnan(mass) & (spread == 0)).sum()),
-            unanimous_votes=int(((answered > 1) & alike).sum()),
-            scores=_moments(scores),
-            bins=_bins(scores),
-            bin_passes=_bins(scores[passed]),
-        )
-        self._waiting = []
-        self._found = self._found.merge(made)
+    decisions = column("decision")
+    spread, mass, scores = (
+        np.array(column(name), np.float64) for name in ("range", "mass", "score")
+    )
+    answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
+    alike = ((passes == 0) | (passes == answered)) & (flags & int(Flag.SPLIT) == 0)
+    passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
+    breaches: Counter[int] = Counter()
+    for value, count in Counter(column("marks")).items():
+        breaches.update({int(kind): count for kind in Breach(value)})
+    return Stats(
+        flags={bit: n for bit in _ESCALATIONS if (n := int((flags & bit != 0).sum()))},
+        unknown_ballots=packed["failed"].count(UNKNOWN),
+        alpha=AlphaState.of(columns.scores.T),
+        votes=NominalState.of(vote_units(found).T),
+        jurors=dict(_jurors(columns)),
+        standing=whatif.counts(columns, columns.decision),
+        policies=tuple(counts for *_, counts in whatif.decided(columns, variants)),
+        decisions={word or NO_DECISION: n for word, n in Counter(decisions).items()},
+        breaches=dict(breaches),
+        unanimous_scores=int((~np.isnan(mass) & (spread == 0)).sum()),
+        unanimous_votes=int(((answered > 1) & alike).sum()),
+        scores=_moments(scores),
+        bins=_bins(scores),
+        bin_passes=_bins(scores[passed]),
+    )
 
 
 def _moments(values: Floats) -> ScoreSums:
