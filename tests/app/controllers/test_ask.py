@@ -82,17 +82,6 @@ def test_a_filter_shows_what_it_keeps_all_the_same(review: Review) -> None:
     review.desk.close()
 
 
-def test_what_cannot_be_asked_is_said(review: Review) -> None:
-    for text, says in (
-        ("ask kappa >= 1", "no figure 'kappa' to ask about"),
-        ("ask close", "no question is open"),
-        ("ask", "no question was asked yet"),
-    ):
-        review.command(text)
-        assert says in review.notice
-    review.desk.close()
-
-
 def test_a_blind_session_is_told_no_interval(review: Review) -> None:
     review.press("blind")
     review.command("ask accuracy >= 0.7")

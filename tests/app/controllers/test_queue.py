@@ -269,12 +269,6 @@ def name(opened_desk: Opened, place: int, order: str = "draw") -> str:
     return desk.rows(desk.queue(run, "", order)[place : place + 1])[0].id
 
 
-def test_the_whole_queue_is_there_at_the_first_look(opened_desk: Opened) -> None:
-    review = Review(*opened_desk, begun=False)
-    assert list(review.session.keys) == list(review.desk.queue(review.run))
-    assert (review.session.index, review.current) == (0, name(opened_desk, 0))
-
-
 def test_the_old_queue_stays_until_that_of_the_newest_filter_is_there(opened_desk: Opened) -> None:
     review = Review(*opened_desk)
     before = review.session.keys

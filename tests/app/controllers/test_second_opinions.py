@@ -99,15 +99,6 @@ def test_an_item_for_one_leaves_the_queue_of_the_others(single: Review) -> None:
     assert (newest.author, bool(newest.detail["revealed_at"])) == ("ann", True)
 
 
-def test_two_other_labels_are_told(double: Review) -> None:
-    first = keys_of(double)[0]
-    for name, truth in (("bob", Truth.PASS), ("cy", Truth.FAIL)):
-        with beside(double, name) as other:
-            other.label(first, truth)
-    assert double.item.row.label is Truth.DISPUTED
-    assert len(double.item.history) == 2
-
-
 def test_the_share_of_a_desk_holds_for_everybody_who_opens_it(tmp_path: Path) -> None:
     for settings in (Settings(double=Share(0.4), opinions=3), Settings()):
         with reviewing(tmp_path, settings=settings) as review:

@@ -182,17 +182,6 @@ def test_a_digit_behind_a_refused_fail_with_reasons_gives_no_other_label(tmp_pat
         assert review.labels.count(Truth.PASS) == 1
 
 
-def test_an_item_that_is_not_in_view_is_not_seen(review: Review) -> None:
-    fresh(review)
-    # The jury alone is in view, and then the queue alone.
-    for way in ("deeper", "shallower"):
-        review.press(way)
-        fresh(review)
-        review.press("label.pass")
-        assert review.labels == [None, None]
-        assert review.state.panes.current == "item"
-
-
 def test_a_label_chosen_by_name_counts_as_little(tmp_path: Path) -> None:
     with reviewed(tmp_path, output=numbered(100)) as review:
         review.choose("label.pass")
@@ -237,10 +226,6 @@ def shown_guard() -> tuple[LabelGuard, Clock]:
     guard = LabelGuard(clock)
     guard.shown()
     return guard, clock
-
-
-def test_nothing_counts_before_an_item_is_shown() -> None:
-    assert not LabelGuard(Clock()).press("p")
 
 
 @pytest.mark.parametrize(
@@ -296,15 +281,3 @@ def test_late_handling_neither_drops_nor_bunches_keys() -> None:
         guard.shown()
         clock.wait(0.2 - late - 0.02)
     assert counted == 10
-
-
-def test_a_slow_screen_is_not_labelled_unseen() -> None:
-    # The next item came 400 ms after the key that asked for it; a press 50 ms later is too soon.
-    guard, clock = shown_guard()
-    clock.wait(1.0)
-    assert guard.press("p")
-    guard.hide()
-    clock.wait(0.4)
-    guard.shown()
-    clock.wait(0.05)
-    assert not guard.press("f")

@@ -11,15 +11,12 @@ from reviewdesk.app.controllers.exposure import ItemLayout
 from reviewdesk.app.controllers.state import Notice
 from reviewdesk.app.keys.actions import ACTIONS as KNOWN
 from reviewdesk.app.keys.actions import GIVES_LABEL
-from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.items import item as read_item
 from reviewdesk.domain.records import Item, View
-from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings
 from tests.app.appkit import seeds
-from tests.app.builders import SMALL, open_run, report, verdict
+from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review
-from tests.helpers import ROOT
 
 SIZES = [(80, 24), (160, 48), (40, 10), (30, 8), (100, 30), (60, 12), (220, 60)]
 
@@ -196,43 +193,3 @@ def test_no_label_before_its_response_was_on_screen(tmp_path: Path, seed: int) -
         walk.step()
     assert walk.labels()
     assert walk.desk.verify().ok
-
-
-REPORTS = sorted((ROOT.parent / "shared" / "data").glob("*.report.json"))
-
-
-def shown_rows(review: Review) -> dict[str, set[int]]:
-    """Which lines of each response the pane shows, counted from its layout alone."""
-    pane = review.pane
-    view = range(pane.top, pane.top + pane.height)
-    return {
-        part.name: {line for line in range(part.first, part.below) if line in view}
-        for part in pane.layout.responses
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("report", REPORTS or [None], ids=lambda path: path and path.name)
-def test_no_label_is_saved_before_its_response_was_on_screen(tmp_path: Path, report: Any) -> None:
-    if report is None:
-        pytest.skip("the shared data is not here")
-    desk = Desk.open(tmp_path / "d.db", reviewer="ann")
-    run = desk.load(Source.from_path(report)).run
-    # The page after a hundred labels would take the next key.
-    settings = Settings()
-    review = Review(desk, run, view=View(order="file"), size=SMALL, settings=settings)
-    total = len(review.session.keys)
-    for _ in range(total):
-        item, presses = review.item, 0
-        rows: dict[str, set[int]] = {}
-        while review.session.item is item:
-            for name, shown in shown_rows(review).items():
-                rows.setdefault(name, set()).update(shown)
-            responses, height = review.pane.layout.responses, review.pane.height
-            review.clock.wait(1)
-            review.controller.handle("label.pass")
-            review.after()
-            presses += 1
-            assert presses < 10, item.verdict.id
-        for part in responses:
-            assert len(rows[part.name]) >= min(height, len(part.starts)), item.verdict.id

@@ -8,7 +8,6 @@ from textual.color import Color
 from textual.theme import Theme
 
 from reviewdesk.app.controllers.state import ReadingOptions
-from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.app.paint.document import block_lines
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
@@ -16,7 +15,6 @@ from reviewdesk.app.paint.inks import (
     DESK,
     DESK_LIGHT,
     HIGH_CONTRAST,
-    OWN,
     fallback,
     ink_styles,
 )
@@ -172,13 +170,6 @@ def test_without_colour_inks_are_the_terminals_own_and_sixteen_get_a_theme_that_
     assert ink_styles(variables(COLOURLESS), ansi=True)[Tone.MUTED].dim
     assert fallback("standard") == "high-contrast"
     assert fallback("256") == fallback("truecolor") == fallback(None) == "desk"
-
-
-def test_the_palette_offers_themes_that_are_registered() -> None:
-    own = {theme.name for theme in OWN}
-    assert set(THEMES) <= own
-    assert next(iter(THEMES)) == "desk"
-    assert all(THEMES.values())
 
 
 @pytest.mark.parametrize("name", ["high-contrast", "no-color"])

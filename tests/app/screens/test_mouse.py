@@ -146,20 +146,6 @@ def row(stage: Stage, pane: Pane, at: int = 0) -> str:
     return stage.cells()[pane.region.y + at][pane.region.x : pane.region.right - 1]
 
 
-async def test_going_to_a_line(tmp_path: Path) -> None:
-    lines = [Content(f"line {number}") for number in range(100)]
-    async with pane_of(tmp_path, lines) as (stage, pane):
-        height = pane.region.height
-        assert pane.scroll_offset.y == 0
-        pane.go(40)
-        await stage.settle()
-        assert pane.scroll_offset.y == 40
-        assert row(stage, pane).startswith(" line 40")
-        pane.go(1000)
-        await stage.settle()
-        assert pane.scroll_offset.y == 100 - height
-
-
 async def test_a_selection_is_what_was_pointed_at(tmp_path: Path) -> None:
     async with pane_of(tmp_path, [Content(WORDS)]) as (stage, pane):
         await stage.pilot.mouse_down(pane, offset=(3, 0))

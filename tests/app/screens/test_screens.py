@@ -23,16 +23,6 @@ def opened(tmp_path: Path) -> Opened:
     return open_run(tmp_path / "desk.db", report([verdict(i) for i in range(1, 7)]))
 
 
-@pytest.mark.slow
-async def test_label_keys_do_nothing_on_other_screens(opened: Opened) -> None:
-    desk, run = opened
-    async with staged(desk, run, size=SMALL) as stage:
-        for screen in ("f4", "f5"):
-            await stage.press(screen, *"pfi123PFIsu", "space", "backspace")
-        assert not any(row.label for row in desk.rows(desk.queue(run)))
-        assert not any(row.deferred for row in desk.rows(desk.queue(run)))
-
-
 async def test_a_stopped_load_keeps_nothing(opened: Opened, tmp_path: Path) -> None:
 
     desk, run = opened
@@ -103,11 +93,3 @@ async def test_it_leaves_the_header_in_view(tmp_path: Path) -> None:
         assert "escalated" in stage.drawn()
         await stage.press("enter", "j", "e")
         assert len(stage.app.screen_stack) == 1
-
-
-@pytest.mark.slow
-async def test_calibration_explains_the_figures_in_view(tmp_path: Path) -> None:
-    async with showing(tmp_path, *(verdict(i) for i in range(1, 4)), size=(100, 30)) as stage:
-        await stage.press("p", "f", "p", "f4", "e")
-        for word in ("accuracy", "ECE", "Brier"):
-            assert word in stage.drawn()

@@ -127,18 +127,6 @@ def test_a_fault_ends_the_app_and_is_kept_without_a_report(
     assert capsys.readouterr().err == ""
 
 
-async def test_a_label_waits_until_the_item_itself_is_in_view(tmp_path: Path) -> None:
-    async with showing(tmp_path, size=SMALL) as stage:
-        for opener in ("enter", "f3"):
-            await stage.press("f2")
-            stage.clock.wait(1.0)
-            await burst(stage, opener, "p")
-            assert given(tmp_path) == []
-        stage.clock.wait(1.0)
-        await stage.press("p")
-        assert given(tmp_path) == ["pass"]
-
-
 async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> None:
     async with showing(tmp_path, verdict(1)) as stage:
         await stage.press("c")
