@@ -79,14 +79,6 @@ def test_a_run_is_a_line(loaded: Cli) -> None:
     assert re.fullmatch(r"run [0-9a-f]{8} 12 1 1 -0\.457 .*run\.json", line)
 
 
-def test_a_quorum_that_rounding_decides_is_no_breach(cli: Cli, write: Write) -> None:
-    rule = {"threshold": 0.6, "quorum": 0.67, "strategy": "quorum"}
-    cli("ingest", write("r.json", report(verdict("a", 0.9, 0.7, 0.2), defaults=rule)))
-    (row,) = cli("runs", "--json").json
-    # Two of three are .67 as written, and .6667 is under it to the letter.
-    assert {kind: n for kind, n in row["breaches"].items() if n} == {"rounding": 1}
-
-
 @pytest.fixture
 def older(loaded: Cli, desk_path: Path) -> Cli:
     """The desk as an older version left it."""

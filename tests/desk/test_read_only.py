@@ -69,7 +69,7 @@ def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
         folder.chmod(0o755)
 
 
-def test_it_can_be_read(desk: Desk) -> None:
+def test_it_can_be_read_and_nothing_can_be_saved(desk: Desk) -> None:
     assert desk.read_only
     here = desk.run()
     assert len(desk.queue(here, "label:none")) == 5
@@ -80,9 +80,6 @@ def test_it_can_be_read(desk: Desk) -> None:
     assert not desk.load(source(numbered(6))).new
     with closing(desk.reader()) as reader:
         assert backups.after_labels(reader, lambda _share: True, 7) is None
-
-
-def test_nothing_can_be_saved(desk: Desk) -> None:
     key = desk.find(desk.run(), "v2")
     for change in (
         lambda: desk.label(key, Truth.FAIL),
@@ -111,7 +108,9 @@ def test_the_screen_says_so_and_refuses_labels(desk: Desk) -> None:
     assert desk.verify().events == events
 
 
-def test_commands_that_read_work(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_that_read_work_and_a_label_is_refused(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     for line in (
         "open", "queue", "show v1", "calibrate", "whatif", "export report", "labels export",
         "desk verify", "desk info",
@@ -119,9 +118,6 @@ def test_commands_that_read_work(desk: Desk, capsys: pytest.CaptureFixture[str])
         code = run([*line.split(), "--desk", str(desk.path)])
         found = capsys.readouterr()
         assert (code, bool(found.out)) == (0, True), f"{line}: {found.err}"
-
-
-def test_a_label_from_the_shell_is_refused(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["label", "v2", "fail", "--desk", str(desk.path)]) == 2
     assert SENTENCE in capsys.readouterr().err
 

@@ -258,7 +258,7 @@ def test_indenting_json_keeps_every_token(value: object, spaced: bool) -> None:
     assert "\n" not in found or laid_out(found) == found
 
 
-def test_json_is_indented_token_by_token() -> None:
+def test_json_is_indented_token_by_token_and_what_is_long_or_none_stays() -> None:
     long = "x" * 40
     text = f'{{"a":1.50e+01,"a":"\\u00e9\\"","{long}":{{}},"n":[{{"{long}":null}}]}}'
     assert laid_out(text).split("\n") == [
@@ -273,9 +273,6 @@ def test_json_is_indented_token_by_token() -> None:
         "  ]",
         "}",
     ]
-
-
-def test_long_json_and_what_is_none_stay_as_they_are() -> None:
     long = json.dumps(["x" * 50] * 4000)
     assert len(long) > 200_000
     deep = "[" * 25 + "]" * 25

@@ -79,14 +79,13 @@ def test_nothing_and_a_folder(cli: Cli, tmp_path: Path) -> None:
     refused(cli, "calibrate", tmp_path / "nothing.jsonl")
 
 
-def test_a_bad_file_leaves_the_runs_that_are_there(cli: Cli, write: Write) -> None:
+def test_a_bad_file_leaves_the_runs_that_are_there_and_good_ones_beside_it_are_loaded(
+    cli: Cli, write: Write
+) -> None:
     assert cli("ingest", write("good.json", GOOD)).code == 0
     cli("label", "v1", "pass")
     refused(cli, "ingest", write("bad.json", BAD["half"]))
     assert [run["labelled"] for run in cli("runs", "--json").json] == [1]
-
-
-def test_the_good_are_loaded_beside_the_bad(cli: Cli, write: Write) -> None:
     good = [write("a.json", GOOD), write("b.json", numbered(2, report_id="other"))]
     bad = [write("x.json", b"[]"), write("y.json", b"")]
     done = cli("ingest", good[0], bad[0], bad[1], good[1], "--json")

@@ -30,7 +30,9 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_the_file_leaves_open_stays_open(cli: Cli, path: Path) -> None:
+def test_what_the_file_leaves_open_stays_open_and_every_jurors_word_is_shown(
+    cli: Cli, path: Path
+) -> None:
     (loaded,) = cli("ingest", path, "--json").json
     assert (loaded["format"], loaded["ballots"], loaded["failed_ballots"]) == ("cross-judge", 3, 1)
     shown = cli("show", "q1", "--json").json
@@ -40,6 +42,17 @@ def test_what_the_file_leaves_open_stays_open(cli: Cli, path: Path) -> None:
         (None, None, "ok"),
         (None, None, "error"),
     ]
+    cli("ingest", path)
+    shown = cli("show", "q1", "--json").json
+    assert shown["decision"] is None
+    assert shown["label_reported"].startswith("SPLIT")
+    assert [one["label"] for one in shown["jurors"]] == ["KEEP", "SPLIT", "ERROR"]
+    rows = [" ".join(row.split()) for row in cli("show", "q1").out.splitlines()]
+    assert any(row.startswith("consensus reported SPLIT") for row in rows)
+    assert "b - SPLIT counted" in rows
+    done = cli("ingest", path, "--judge-columns", "a,b", "--format", "mcptest")
+    assert (done.code, len(done.lines)) == (2, 1)
+    assert "--judge-columns means nothing to" in done.lines[0]
 
 
 def test_a_person_says_what_the_file_does_not(cli: Cli, path: Path) -> None:
@@ -57,17 +70,6 @@ def test_a_person_says_what_the_file_does_not(cli: Cli, path: Path) -> None:
     assert len(cli("runs", "--json").json) == 2
 
 
-def test_every_jurors_own_word_is_shown(cli: Cli, path: Path) -> None:
-    cli("ingest", path)
-    shown = cli("show", "q1", "--json").json
-    assert shown["decision"] is None
-    assert shown["label_reported"].startswith("SPLIT")
-    assert [one["label"] for one in shown["jurors"]] == ["KEEP", "SPLIT", "ERROR"]
-    rows = [" ".join(row.split()) for row in cli("show", "q1").out.splitlines()]
-    assert any(row.startswith("consensus reported SPLIT") for row in rows)
-    assert "b - SPLIT counted" in rows
-
-
 def test_a_raw_score_is_shown_with_its_scale(cli: Cli, tmp_path: Path) -> None:
     rows = [{"item": "q", "judge": name, "score": score} for name, score in (("a", 4), ("b", 2))]
     path = tmp_path / "ratings.jsonl"
@@ -83,12 +85,6 @@ def test_a_raw_score_is_shown_with_its_scale(cli: Cli, tmp_path: Path) -> None:
     # 4 and 2 of 8.
     told = [(one["raw_score"], one["scale"], one["score"]) for one in shown["jurors"]]
     assert told == [(4, [0, 8], 0.5), (2, [0, 8], 0.25)]
-
-
-def test_an_option_that_means_nothing_is_refused(cli: Cli, path: Path) -> None:
-    done = cli("ingest", path, "--judge-columns", "a,b", "--format", "mcptest")
-    assert (done.code, len(done.lines)) == (2, 1)
-    assert "--judge-columns means nothing to" in done.lines[0]
 
 
 def test_hostile_texts_stay_inert(cli: Cli, path: Path) -> None:

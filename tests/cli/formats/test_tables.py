@@ -117,11 +117,17 @@ def test_columns_may_be_named_and_a_wrong_one_is_asked_for_again(asked: Any) -> 
     assert len(asked("queue").output.splitlines()) == 6  # two heads, and two questions of two
 
 
-def test_whoever_says_no_is_told_what_the_file_is(asked: Any) -> None:
+def test_whoever_says_no_is_told_what_the_file_is_and_of_labels_nothing_is_asked(
+    asked: Any,
+) -> None:
     done = asked("open", "sheet.csv", answers="1\n3\n\nn\n")
     assert isinstance(done.exception, UnclearTableError)
     assert "has no column that names the judge" in done.output
     assert not Path("sheet.csv.map.toml").exists()
+    Path("labels.csv").write_text("id,truth\na,pass\nb,fail\n")
+    done = asked("open", "labels.csv")
+    assert not isinstance(done.exception, UnclearTableError)
+    assert "Which column" not in done.output
 
 
 def test_off_a_terminal_nothing_is_asked(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,10 +144,3 @@ def test_what_only_a_map_can_say_is_shown_and_kept_without_a_question(asked: Any
     assert "Which column" not in done.output
     assert "\nq1:  ann 0.9   ben 0.8\n" in done.output
     assert Path("turned.csv.map.toml").is_file()
-
-
-def test_nothing_is_asked_about_a_file_that_another_command_takes(asked: Any) -> None:
-    Path("labels.csv").write_text("id,truth\na,pass\nb,fail\n")
-    done = asked("open", "labels.csv")
-    assert not isinstance(done.exception, UnclearTableError)
-    assert "Which column" not in done.output

@@ -79,11 +79,10 @@ def test_a_long_list_of_failures_is_cut_in_the_rows_alone(cli: Cli, write: Write
     assert len(facts(cli("gate", path, "--json"))["entries"][0]["checks"]) == 200
 
 
-def test_a_case_is_an_id_or_a_test(gate: Gate) -> None:
+def test_a_case_is_an_id_or_a_test_and_one_that_nobody_has_is_named(
+    gate: Gate, tmp_path: Path
+) -> None:
     assert rows(gate(entry(case="calm"), entry(case="test of calm"))) == ["PASS", "PASS"]
-
-
-def test_a_case_that_nobody_has_is_named(gate: Gate, tmp_path: Path) -> None:
     done = gate(entry("fine", case="calm"), entry("n", case="clam"))
     assert (done.code, rows(done)) == (2, ["PASS", "ERROR"])
     # Five lines an entry: the second one's case stands on line 1 + 5 + 3.

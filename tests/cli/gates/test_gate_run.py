@@ -38,7 +38,9 @@ def label(cli: Cli, *, rest: bool) -> None:
     )
 
 
-def test_a_run_is_held_to_its_own_figures(eighty: Cli, write: Write) -> None:
+def test_a_run_is_held_to_its_own_figures_or_to_a_confusion_from_elsewhere(
+    eighty: Cli, write: Write
+) -> None:
     label(eighty, rest=True)
     known = eighty("calibrate", "--json").json
     found = facts(eighty("gate", write("s.yml", RUN), "--json"))["entries"][0]
@@ -50,9 +52,6 @@ def test_a_run_is_held_to_its_own_figures(eighty: Cli, write: Write) -> None:
     assert found["checks"][2]["matcher"] == {"schema": {"maximum": known["observed_positive_rate"]}}
     assert known["observed_positive_rate"] == 53 / 80
     assert "50 labels" in found["notes"]
-
-
-def test_a_confusion_from_elsewhere_corrects_the_run(eighty: Cli, write: Write) -> None:
     matrix = b"    reliability: { tp: 90, fn: 10, tn: 80, fp: 20 }\n"
     found = facts(eighty("gate", write("s.yml", RUN + matrix), "--json"))["entries"][0]
     # Sensitivity 0.9 and specificity 0.8, at an observed 53 of 80.

@@ -70,7 +70,7 @@ def rich(cli: Cli, write: Write, tmp_path: Path) -> Cli:
     return cli
 
 
-def test_a_full_export_says_everything(rich: Cli) -> None:
+def test_a_full_export_says_everything_and_a_table_the_same(rich: Cli, tmp_path: Path) -> None:
     full = rows(rich("labels", "export", "--format", "full"))
     # Seven by ann, the label of v1 once more for its twin, and three by ben.
     assert len(full) == 11
@@ -82,6 +82,14 @@ def test_a_full_export_says_everything(rich: Cli) -> None:
     # Neither an unsure nor a disputed label makes a row that counts.
     for place in (("v3", "ann"), ("v4", "ann"), ("v4", "ben")):
         assert (by_place[place]["correct"], by_place[place]["weight"]) == (None, 0.0)
+    out = tmp_path / "labels.csv"
+    done = rich("labels", "export", "--format", "csv", "-o", out)
+    assert (done.code, done.out) == (0, "")
+    table = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
+    full = rows(rich("labels", "export", "--format", "full"))
+    assert [(row["id"], row["truth"], row["reviewer"]) for row in table] == [
+        (row["id"], row["truth"], row["reviewer"]) for row in full
+    ]
 
 
 def test_a_full_export_fills_an_empty_desk(rich: Cli, write: Write, tmp_path: Path) -> None:
@@ -103,11 +111,21 @@ def test_a_full_export_fills_an_empty_desk(rich: Cli, write: Write, tmp_path: Pa
     assert listed == rich("labels", "list", "--json").json
 
 
-def test_an_import_again_changes_nothing(rich: Cli, write: Write) -> None:
+def test_an_import_again_changes_nothing_nor_do_rows_that_are_for_calibrate(
+    rich: Cli, write: Write
+) -> None:
     path = write("full.jsonl", rich("labels", "export", "--format", "full").out.encode())
     head = rich("desk", "verify", "--json").json
     done = rich("labels", "import", path, "--json").json
     assert (done["labelled"], done["new"]) == (11, 0)
+    assert rich("desk", "verify", "--json").json == head
+    path = write("two.jsonl", rich("labels", "export").out.encode())
+    head = rich("desk", "verify", "--json").json
+    done = rich("labels", "import", path)
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.lines
+    assert line.startswith(f"{path}: line 1: ")
+    assert line.endswith(f"reviewdesk calibrate {path}")
     assert rich("desk", "verify", "--json").json == head
 
 
@@ -136,17 +154,6 @@ def test_a_note_given_after_its_label_is_exported(cli: Cli, write: Write) -> Non
     cli("label", "v1", "pass", "--note", "")
     (row,) = rows(cli("labels", "export", "--format", "full"))
     assert row["note"] is None is cli("show", "v1", "--json").json["note"]
-
-
-def test_two_key_rows_are_pointed_to_calibrate(rich: Cli, write: Write) -> None:
-    path = write("two.jsonl", rich("labels", "export").out.encode())
-    head = rich("desk", "verify", "--json").json
-    done = rich("labels", "import", path)
-    assert (done.code, done.out) == (2, "")
-    (line,) = done.lines
-    assert line.startswith(f"{path}: line 1: ")
-    assert line.endswith(f"reviewdesk calibrate {path}")
-    assert rich("desk", "verify", "--json").json == head
 
 
 @pytest.mark.parametrize(
@@ -189,17 +196,6 @@ def test_weights_of_a_file_are_never_used(rich: Cli, write: Write, tmp_path: Pat
     rich("ingest", tmp_path / "report.json", *other)
     rich("labels", "import", path, *other)
     assert rich("calibrate", "--json", *other).json == rich("calibrate", "--json").json
-
-
-def test_a_table_holds_what_the_lines_hold(rich: Cli, tmp_path: Path) -> None:
-    out = tmp_path / "labels.csv"
-    done = rich("labels", "export", "--format", "csv", "-o", out)
-    assert (done.code, done.out) == (0, "")
-    table = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
-    full = rows(rich("labels", "export", "--format", "full"))
-    assert [(row["id"], row["truth"], row["reviewer"]) for row in table] == [
-        (row["id"], row["truth"], row["reviewer"]) for row in full
-    ]
 
 
 def test_an_export_never_lands_on_the_desk(rich: Cli, desk_path: Path, tmp_path: Path) -> None:
@@ -385,7 +381,9 @@ def file(write: Write) -> Path:
     ))  # fmt: skip
 
 
-def test_they_are_counted_and_left_alone(cli: Cli, file: Path) -> None:
+def test_they_are_counted_left_alone_and_leave_with_the_report(
+    cli: Cli, file: Path, tmp_path: Path
+) -> None:
     assert cli("ingest", file, "--json").json[0]["human_labels"] == 3
     assert "3 human labels in the file; --import-labels takes them" in cli("ingest", file).out
     assert cli("runs", "--json").json[0]["human_labels"] == 3
@@ -395,6 +393,9 @@ def test_they_are_counted_and_left_alone(cli: Cli, file: Path) -> None:
     cli("undo")
     assert cli("labels", "list", "--json").json == []
     assert cli("show", "a", "--json").json["human"] == CARA
+    cli("ingest", file)
+    cli("export", "report", "-o", tmp_path / "out.json")
+    assert cli("ingest", tmp_path / "out.json", "--json").json[0]["human_labels"] == 3
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -450,12 +451,6 @@ def test_an_item_that_has_a_label_is_left_alone_and_counted(cli: Cli, file: Path
         row["id"]: (row["label"], row["reviewer"]) for row in cli("labels", "list", "--json").json
     }
     assert held["a"] == ("pass", "ann")
-
-
-def test_they_leave_with_the_report(cli: Cli, file: Path, tmp_path: Path) -> None:
-    cli("ingest", file)
-    cli("export", "report", "-o", tmp_path / "out.json")
-    assert cli("ingest", tmp_path / "out.json", "--json").json[0]["human_labels"] == 3
 
 
 def test_an_older_desk_counts_them_when_it_is_opened(cli: Cli, file: Path, desk_path: Path) -> None:

@@ -68,31 +68,25 @@ def test_a_name_of_nothing(two: Cli, name: str) -> None:
     assert (done.code, done.out, len(done.lines)) == (2, "", 1)
 
 
-def test_the_run_opened_or_loaded_last_is_named_on_stderr(two: Cli) -> None:
+def test_a_run_is_the_one_opened_last_or_named_by_a_prefix_and_none_once_removed(two: Cli) -> None:
     done = two("queue", "--json")
     assert {row["run"] for row in done.json} == {"two"}
     assert done.lines == ["run: two"]
     assert two("open", "--run", "one").code == 0
     assert two("queue", "--json").lines == ["run: one"]
-
-
-def test_a_run_by_a_prefix_of_its_hash(two: Cli) -> None:
     hashes = {run["run"]: run["hash"] for run in two("runs", "--json").json}
     done = two("queue", "--json", "--run", hashes["one"][:12])
     assert {row["run"] for row in done.json} == {"one"}
     assert done.lines == []
+    assert two("runs", "remove", "two").code == 0
+    assert two("queue", "--run", "two").code == 2
+    assert shown(two("show", "both", "--json")) == ("one", "both")
 
 
 @pytest.mark.parametrize("command", ["queue", "calibrate"])
 def test_a_run_that_is_not_there(two: Cli, command: str) -> None:
     done = two(command, "--run", "three")
     assert (done.code, done.lines) == (2, ["no run 'three'. Loaded runs: one, two."])
-
-
-def test_a_removed_run_is_not_named(two: Cli) -> None:
-    assert two("runs", "remove", "two").code == 0
-    assert two("queue", "--run", "two").code == 2
-    assert shown(two("show", "both", "--json")) == ("one", "both")
 
 
 @pytest.fixture
@@ -111,13 +105,6 @@ def test_a_label_adds_its_tags(loaded: Cli) -> None:
     assert loaded("desk", "verify", "--json").json["events"] == 4
     loaded("undo")
     assert loaded("show", "v1", "--json").json["tags"] == ["wrong-policy", "tone"]
-
-
-def test_what_is_no_tag_is_one_line_and_no_label(loaded: Cli) -> None:
-    done = loaded("label", "v1", "pass", "--tag", "a,b")
-    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
-    assert "comma" in done.err
-    assert loaded("desk", "verify", "--json").json["events"] == 1
 
 
 def test_a_mark_is_shown(loaded: Cli, desk_path: Path) -> None:

@@ -21,7 +21,7 @@ def team(cli: Cli, write: Write) -> Path:
 
 
 @pytest.mark.usefixtures("team")
-def test_they_agree_on_one_of_two(cli: Cli) -> None:
+def test_a_disagreement_is_counted_listed_and_settled(cli: Cli) -> None:
     found = cli("labels", "agreement", "--json").json
     assert found["items"] == 2
     assert [one["same"] for one in found["agreement"]["pairs"]] == [found["agreement"]["n"] - 1]
@@ -30,6 +30,9 @@ def test_they_agree_on_one_of_two(cli: Cli) -> None:
     out = cli("labels", "agreement").out
     assert "1 verdict without a truth, as people differ; 0 adjudicated" in out
     assert controls(out) == set()
+    done = cli("labels", "adjudicate", "b", "fail")
+    assert done.code == 2
+    assert "there is nothing to adjudicate: its labels are all the same" in done.err
 
 
 @pytest.mark.usefixtures("team")
@@ -42,10 +45,3 @@ def test_a_disagreement_is_listed_and_settled(cli: Cli) -> None:
     assert "fail by ann" in out
     assert controls(out) == set()
     assert cli("undo").out == "undo adjudicate fail  a\n"
-
-
-@pytest.mark.usefixtures("team")
-def test_nothing_to_settle_is_told_and_ends_with_2(cli: Cli) -> None:
-    done = cli("labels", "adjudicate", "b", "fail")
-    assert done.code == 2
-    assert "there is nothing to adjudicate: its labels are all the same" in done.err

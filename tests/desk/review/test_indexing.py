@@ -125,15 +125,12 @@ def test_two_windows_index_a_run_once(desk: Desk, monkeypatch: pytest.MonkeyPatc
     assert len(find(desk, run, "question", blind=False)) == 450
 
 
-def test_long_texts_make_small_batches(desk: Desk) -> None:
+def test_long_texts_make_small_batches_and_no_verdicts_none(desk: Desk) -> None:
     run = load(desk, report(*(verdict(f"v{n}", input="word " * 80_000) for n in range(4))))
     counts = Counts()
     # 400,000 characters each: the third is the one that passes a million.
     assert index(desk, run, counts)
     assert counts.seen == [3, 4]
-
-
-def test_a_run_without_verdicts_is_complete(desk: Desk) -> None:
     run = load(desk, report())
     assert indexed(desk, run) == 1
     assert index(desk, run)

@@ -9,7 +9,7 @@ from reviewdesk.domain.records import Truth, View
 from tests.helpers import drop_label_state, load, numbered, open_desk, set_back, unload
 
 
-def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> None:
+def test_values_are_stored_replaced_and_forgotten_by_name_and_reviewer(tmp_path: Path) -> None:
     desk = open_desk(tmp_path / "d.db")
     edits.keep(desk, {"theme": "desk-light", "wrap": False, "names": ["a", "ü\x00"]})
     edits.keep(desk, {"theme": "desk-light", "wrap": None})
@@ -19,9 +19,6 @@ def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> Non
     edits.keep(desk, {"theme": None})
     assert edits.kept(desk) == {}
     assert desk.verify().ok
-
-
-def test_each_reviewer_has_values_of_their_own(tmp_path: Path) -> None:
     ann, ben = open_desk(tmp_path / "d.db"), open_desk(tmp_path / "d.db", "ben")
     edits.keep(ann, {"theme": "desk-light"})
     edits.keep(ben, {"theme": "desk-light"})

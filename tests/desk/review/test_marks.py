@@ -42,15 +42,12 @@ def test_a_list_of_tags_replaces_the_one_before(desk: Desk) -> None:
     assert desk.item(key(desk, "v1")).tags == ()
 
 
-def test_what_changes_nothing_is_no_event(desk: Desk) -> None:
+def test_what_changes_nothing_or_is_no_tag_is_no_event(desk: Desk) -> None:
     assert tagged(desk, "v1") is None
     tagged(desk, "v1", "a", "b")
     before = desk.verify()
     assert tagged(desk, "v1", "b", "A ", "a") is None
     assert desk.verify() == before
-
-
-def test_a_tag_that_is_none_writes_nothing(desk: Desk) -> None:
     before = desk.verify()
     with pytest.raises(UsageError, match="comma"):
         tagged(desk, "v1", "fine", "not,one")

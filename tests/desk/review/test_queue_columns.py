@@ -147,13 +147,10 @@ def test_only_what_can_be_read_is_kept_and_used(desk: Desk, text: str, column: i
     assert saved(desk) == {}
 
 
-def test_an_empty_filter_is_not_kept(desk: Desk) -> None:
+def test_an_empty_filter_is_not_kept_and_forgetting_names_what_is_there(desk: Desk) -> None:
     assert expand(desk, "  ") == ""
     with pytest.raises(UsageError, match="keeps everything"):
         save(desk, "all", " ")
-
-
-def test_forgetting_what_is_not_there_names_what_is(desk: Desk) -> None:
     save(desk, "todo", "esc")
     with pytest.raises(NotFoundError, match=r"no saved filter 'toda'. Saved filters: todo\."):
         forget(desk, "toda")

@@ -68,13 +68,17 @@ def test_no_figure_counts_a_suggestion(desk: Desk) -> None:
     assert desk.verify().problems == ()
 
 
-def test_undo_takes_the_persons_own_action(desk: Desk) -> None:
+def test_undo_takes_the_persons_own_action_and_another_process_learns_of_it(desk: Desk) -> None:
     key = desk.find(desk.run(), "v5")
     suggest(desk, key, Truth.FAIL, None, "checker")
     undone = desk.undo()
     assert undone is not None
     assert (undone.verdict, undone.detail["was"]) == ("v4", "defer")
     assert [one.undone for one in desk.item(key).history] == [False]
+    desk.changed()
+    with closing(open_desk(desk.path, "ben")) as ben:
+        suggest(ben, ben.find(ben.run(), "v5"), Truth.FAIL, None, "checker")
+    assert desk.changed()
 
 
 def test_a_suggestion_is_told_as_what_it_is(desk: Desk) -> None:
@@ -88,13 +92,6 @@ def test_a_suggestion_is_told_as_what_it_is(desk: Desk) -> None:
     assert [(one["label"], one["agent"], one["note"]) for one in shown["suggestions"]] == [
         ("fail", "checker", "day 31"), ("pass", "checker", None)
     ]  # fmt: skip
-
-
-def test_another_process_learns_of_it(desk: Desk) -> None:
-    desk.changed()
-    with closing(open_desk(desk.path, "ben")) as ben:
-        suggest(ben, ben.find(ben.run(), "v5"), Truth.FAIL, None, "checker")
-    assert desk.changed()
 
 
 @pytest.mark.parametrize(

@@ -242,17 +242,16 @@ def test_jurors_and_rule_are_taken_over() -> None:
     assert panel_of(made(), {}).jurors[0].vendor == "openai"
 
 
-def test_prompts_come_from_the_report() -> None:
+def test_prompts_come_from_the_report_and_never_where_a_key_goes() -> None:
     header = told(system_prompt="Be strict.", prompt="{output}", max_tokens=99)
     verdict = made(prompt_sha256=prompt_sha256("Be strict.", "{output}"))
     (juror,) = panel_of(verdict, header).jurors
     assert (juror.system_prompt, juror.prompt, juror.max_tokens) == ("Be strict.", "{output}", 99)
-
-
-def test_a_report_never_says_where_a_key_goes() -> None:
     header = told(base_url="https://evil.example/v1", api_key_env="OPENAI_API_KEY")
     (juror,) = panel_of(made(), header).jurors
     assert (juror.base_url, juror.api_key_env) == (None, None)
+    (juror,) = panel_of(made(model="gemini-2.5-pro", vendor="Google"), {}).jurors
+    assert juror.vendor == "gemini"
 
 
 @pytest.mark.parametrize(
@@ -286,11 +285,6 @@ def test_only_who_is_asked_has_to_be_known() -> None:
 @pytest.mark.parametrize("junk", [None, 1, [], "x", {"jurors": 1}, {"jurors": [1, {"id": 2}]}])
 def test_what_a_report_keeps_of_its_panel_may_be_anything(junk: Any) -> None:
     assert panel_of(made(), {"meta": {"panel": junk}}).jurors[0].system_prompt is None
-
-
-def test_google_is_gemini() -> None:
-    (juror,) = panel_of(made(model="gemini-2.5-pro", vendor="Google"), {}).jurors
-    assert juror.vendor == "gemini"
 
 
 PRICE = Price(input=2.0, output=10.0)
@@ -330,10 +324,12 @@ def test_the_hash_is_over_jurors_and_rule_written_out_by_hand() -> None:
     assert found == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_what_the_jurors_answered_is_no_part_of_it() -> None:
+def test_the_hash_is_of_the_panel_alone() -> None:
     other = value(decision="fail", score=0.1, id="x", input="in", output="out")
     other["jurors"][0] |= {"score": 0.2, "reason": "changed its mind", "trimmed": "low"}
     assert verdict_panel_hash(read(other, **RULE)) == verdict_panel_hash(read(value(), **RULE))
+    filled = verdict_from_body(value(), Policy(), Generator(), Policy(threshold=0.7, quorum=0.5))
+    assert verdict_panel_hash(filled) == verdict_panel_hash(read(value()))
 
 
 @pytest.mark.parametrize("key", JUROR_KEYS)
@@ -391,8 +387,3 @@ def test_a_stated_hash_is_verified_or_merely_unverified() -> None:
     ):
         verdict = read(value(provenance={"panel_hash": stated}), **RULE)
         assert panel_hash_status(verdict) is status
-
-
-def test_what_a_person_filled_in_is_no_part_of_a_report() -> None:
-    filled = verdict_from_body(value(), Policy(), Generator(), Policy(threshold=0.7, quorum=0.5))
-    assert verdict_panel_hash(filled) == verdict_panel_hash(read(value()))

@@ -209,15 +209,12 @@ def test_a_policy_has_a_name_and_a_group(variant: Variant, name: str, group: Gro
     assert (variant.name, variant.group) == (name, group)
 
 
-def test_the_whole_table_begins_with_every_strategy() -> None:
+def test_the_whole_table_begins_with_every_strategy_and_combinations_are_a_product() -> None:
     table = whole(["a", "b"])
     assert [variant.group for variant in table[:9]] == [Group.RULES] * 9
     # Five fractions by three roundings, seven quorums, five thresholds, two jurors.
     assert len(table) == len(set(table)) == 10 + 15 + 7 + 5 + 2
     assert [variant.name for variant in table[-2:]] == ["without a", "without b"]
-
-
-def test_combinations_are_the_product_of_what_is_given() -> None:
     found = combined([Strategy.MEAN, Strategy.MEDIAN], [], [], [], [0.5, 0.6], ["a"])
     assert [variant.name for variant in found] == [
         "mean, threshold 0.5, without a", "mean, threshold 0.6, without a",
@@ -254,14 +251,15 @@ WORKED = [0.1, 0.78, 0.81, 0.84, 0.89]
 PANELS = st.lists(GRID, min_size=1, max_size=5)
 
 
-def test_tukey_drops_what_lies_beyond_the_fences() -> None:
+def test_tukey_winsorising_and_deviations_by_hand() -> None:
     # Quartiles .78 and .84: the fences are .69 and .93, and .1 goes. 3.32 / 4.
     assert tukey(WORKED) == pytest.approx(0.83)
-
-
-def test_winsorising_pulls_the_ends_in() -> None:
     # .78 .78 .81 .84 .84.
     assert winsorised(WORKED) == pytest.approx(0.81)
+    # Nine at .8 and one at 0: mean .72, deviation .253; 0 is 2.85 of them away.
+    assert sigma([0.8] * 9 + [0.0]) == pytest.approx(0.8)
+    # One deviation drops the ends of .1, .5 and .9: the mean is .5, the deviation .4.
+    assert sigma([0.1, 0.5, 0.9], k=0.5) == pytest.approx(0.5)
 
 
 @given(st.lists(GRID, min_size=1, max_size=5))
@@ -269,13 +267,6 @@ def test_two_deviations_drop_nobody_of_five(scores: list[float]) -> None:
     # No score of n is further than (n - 1) / sqrt(n) deviations from the mean: 1.79 for five
     # (Shiffler 1988). The outlier hides behind the spread that it makes.
     assert sigma(scores) == pytest.approx(sum(scores) / len(scores))
-
-
-def test_two_deviations_drop_one_of_ten() -> None:
-    # Nine at .8 and one at 0: mean .72, deviation .253; 0 is 2.85 of them away.
-    assert sigma([0.8] * 9 + [0.0]) == pytest.approx(0.8)
-    # One deviation drops the ends of .1, .5 and .9: the mean is .5, the deviation .4.
-    assert sigma([0.1, 0.5, 0.9], k=0.5) == pytest.approx(0.5)
 
 
 def test_they_decide_by_the_threshold_and_an_attack_by_hand() -> None:
