@@ -16,7 +16,7 @@ transaction that appends an event, and only for the items that it touches.
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise, takewhile
 from sqlite3 import Connection, Cursor, Row
 from typing import Any
 
@@ -226,14 +226,14 @@ def holds(conn: Connection, seen: Head) -> bool:
     return bool(found == seen.hash) if found else seen == Head()
 
 
-def touched(conn: Connection, seen: Head, limit: int) -> tuple[Head, set[bytes]] | None:
+def touched(conn: Connection, seen: Head) -> tuple[Head, set[bytes]] | None:
     """Return the newest event, and the items whose labels may have changed since ``seen``.
 
-    ``None`` if ``seen`` was never the newest event, or after more than ``limit`` events or items.
+    ``None`` if ``seen`` was never the newest event.
     """
     query = """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
-               WHERE key >= ? ORDER BY key LIMIT ?"""
-    rows = conn.execute(query, (seen.key, limit + 2)).fetchall()
+               WHERE key >= ? ORDER BY key"""
+    rows = conn.execute(query, (seen.key,)).fetchall()
     if seen.key and (not rows or (rows[0]["key"], rows[0]["hash"]) != (seen.key, seen.hash)):
         return None
     added = rows[1:] if seen.key else rows
@@ -242,17 +242,12 @@ def touched(conn: Connection, seen: Head, limit: int) -> tuple[Head, set[bytes]]
         if row["kind"] in {"label", "adjudicate", "reveal"}:
             found.add(row["item"])
         elif row["target"] is not None:
-            place = (row["desk"], row["reviewer"], row["target"])
-            found |= _items_of_action(conn, *place, limit + 1)
-        if max(len(added), len(found)) > limit:
-            return None
+            found |= _items_of_action(conn, row["desk"], row["reviewer"], row["target"])
     return Head(rows[-1]["key"], rows[-1]["hash"]) if rows else Head(), found
 
 
-def _items_of_action(
-    conn: Connection, desk: str, reviewer: str, action: int, limit: int | None = None
-) -> set[bytes]:
-    rows = islice(_rows_of_action(conn, desk, reviewer, action), limit)
+def _items_of_action(conn: Connection, desk: str, reviewer: str, action: int) -> set[bytes]:
+    rows = _rows_of_action(conn, desk, reviewer, action)
     return {row["item"] for row in rows if row["item"] is not None}
 
 

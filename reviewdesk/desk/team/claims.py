@@ -109,7 +109,7 @@ class WithheldLabels:
         if not desk.still or (self._asked, self._changes) != (asked, desk.conn.total_changes):
             since = None
             if self.seen is not None and self._asked == asked:
-                since = touched(desk.conn, self.seen, 500)
+                since = touched(desk.conn, self.seen)
             self.seen, items = since or (head(desk.conn), None)
             self._follow(items)
             self._asked = asked

@@ -29,19 +29,6 @@ def tagged(desk: Desk, name: str, *tags: str) -> Event | None:
     return tag(desk, key(desk, name), tags)
 
 
-def test_a_list_of_tags_replaces_the_one_before(desk: Desk) -> None:
-    event = tagged(desk, "v1", "Wrong Policy", "tone")
-    assert event is not None
-    assert (event.kind, event.verdict, event.author) == ("tags", "v1", "ann")
-    assert event.detail == {"tags": ["wrong-policy", "tone"]}
-    # In the order given, not in that of the alphabet.
-    assert desk.item(key(desk, "v1")).tags == ("wrong-policy", "tone")
-    tagged(desk, "v1", "tone")
-    assert desk.item(key(desk, "v1")).tags == ("tone",)
-    tagged(desk, "v1")
-    assert desk.item(key(desk, "v1")).tags == ()
-
-
 def test_what_changes_nothing_or_is_no_tag_is_no_event(desk: Desk) -> None:
     assert tagged(desk, "v1") is None
     tagged(desk, "v1", "a", "b")

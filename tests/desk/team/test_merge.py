@@ -100,19 +100,6 @@ def test_undo_takes_back_what_its_author_did_on_this_desk(desks: dict[str, Path]
     assert state(desks["a"])["current"] == []
 
 
-@pytest.mark.slow
-def test_earlier_heads_are_still_beginnings_of_the_log(desks: dict[str, Path]) -> None:
-    perform(desks, WEEK)
-    heads = [verify(desks["a"]).head]
-    for other in ("b", "c"):
-        take(desks["a"], desks[other])
-        heads.append(verify(desks["a"]).head)
-    assert all(verify(desks["a"], head).ok for head in heads)
-    with closing(open_on(desks["a"], "ann")) as desk:
-        desk.label(desk.find(desk.run(), "v5"), PASS)
-    assert all(verify(desks["a"], head).ok for head in heads)
-
-
 def test_a_desk_without_events_takes_in_others(desks: dict[str, Path], tmp_path: Path) -> None:
     perform(desks, WEEK)
     empty = tmp_path / "empty.db"
