@@ -4,7 +4,6 @@ Their envelope is not public, so a jury is recognised by its structure, and only
 understood are read. The raw object is kept with the verdict, and an import note reports this.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
@@ -17,7 +16,7 @@ from msgspec import Struct
 from reviewdesk.reports.bytes import strict_json
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import HOLDERS
-from reviewdesk.reports.bytes.window import Outline, decode_utf8
+from reviewdesk.reports.bytes.window import Outline, TextLine, line_value
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import Conversation, conversation
 from reviewdesk.reports.mapping.foreign import ID_LENGTH, Remarks
@@ -29,7 +28,7 @@ from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict,
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
 from reviewdesk.reports.tables.cells import REASONS, SPELLINGS, USUAL
 from reviewdesk.reports.tables.table import USES, unclear
-from reviewdesk.reports.wording import FieldError, JsonObject
+from reviewdesk.reports.wording import JsonObject
 
 PANEL_KEYS = (
     *("jurors", "votes", "verdicts", "judges", "critics"),
@@ -377,17 +376,7 @@ def documents(
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise fail("", "is over 64 MiB in one JSON document", "Write it as NDJSON.")
-    (value,) = strict_json.decode_clean([data])
-    if value is not strict_json.UNCLEAN:
-        yield 0, value
-        return
-    try:
-        yield 0, strict_json.decode_whole(decode_utf8(data, 0, fail), tally)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise fail(where, strict_json.syntax_problem(error), "") from error
-    except FieldError as error:
-        raise fail("", error.text, error.hint) from error
+    yield 0, line_value(TextLine(0, 0, data), fail, tally, "")
 
 
 _NOTE = "shape not verified: read by structure, because the format is not published"

@@ -7,7 +7,7 @@ from typing import Literal
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports import refusals
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally, failing
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Outline, Window, outline_array, outline_object
 from reviewdesk.reports.canonical import reader
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
@@ -62,16 +62,13 @@ def recognise(
 
 
 def _head(source: Source, fail: Fail) -> bytes:
-    """Return the first bytes of a file; leading blocks that are all blank are skipped."""
-    skipped = 0
+    """Return the first bytes of a file; raise InputFileError if they are all blank."""
     with source.open() as stream:
-        while (head := stream.read(_HEAD)) and head.isspace():
-            skipped += len(head)
-            if skipped > MAX_ITEM:
-                raise fail("", "starts with over 8 MiB of blanks", "Write the report again.")
-        if not head:
-            raise fail("", "is empty", "Write the report again.")
-        return head + stream.read(_HEAD) if skipped else head
+        head = stream.read(_HEAD)
+    if not head.strip():
+        problem = "is empty" if len(head) < _HEAD else "starts with 64 KiB of blanks"
+        raise fail("", problem, "Write the report again.")
+    return head
 
 
 def binary_table(head: bytes, source: Source, fail: Fail) -> FirstLook | None:

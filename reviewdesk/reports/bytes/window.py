@@ -69,7 +69,7 @@ def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
 
 
 class TextLine(NamedTuple):
-    """One line of JSON Lines: its number from 1, the bytes before it in the file, and its own."""
+    """A line of JSON Lines: its number, the bytes before it and its own; 0 is a whole file."""
 
     number: int
     offset: int
@@ -96,13 +96,15 @@ def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_
     (value,) = decode_clean([line.data])
     if value is not UNCLEAN:
         return value
-    where = f"line {line.number}"
+    where = f"line {line.number}" if line.number else ""
     text = decode_utf8(line.data, line.offset, fail, where)
     try:
         return decode_whole(text, tally)
     except json.JSONDecodeError as error:
-        column = error.pos + 1
-        raise fail(f"{where}, column {column}", syntax_problem(error), hint) from error
+        place = f"{where}, column {error.pos + 1}"
+        if not line.number:
+            place = f"line {error.lineno}, column {error.colno}"
+        raise fail(place, syntax_problem(error), hint) from error
     except FieldError as error:
         raise fail(where, error.text, error.hint) from error
 
