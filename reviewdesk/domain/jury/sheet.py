@@ -1,7 +1,7 @@
 """Read canonical verdicts as columns: their ballots and the claims of their reports."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -30,6 +30,7 @@ from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Strategy
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
+    CanonicalVerdict,
     Generator,
     Policy,
     StatedTrim,
@@ -38,7 +39,6 @@ from reviewdesk.domain.verdict import (
     own_facts,
     read_ballot,
     read_trim,
-    verdict_from_body,
 )
 
 _OWN_FACTS = ("failed_jurors", "supermajority", "min_answered", *LABEL_FACTS)
@@ -71,9 +71,9 @@ class PolicyFacts(Struct, frozen=True):
 class Policies:
     """Reads each policy of a run's verdicts once."""
 
-    def __init__(self, defaults: Policy, filled: Policy) -> None:
-        self._defaults = defaults
-        self._filled = filled
+    def __init__(self, read: Callable[[CanonicalVerdict], Verdict]) -> None:
+        """Keep the function that builds the run's verdicts from bodies."""
+        self._read = read
         self._known: dict[tuple[Any, ...], PolicyFacts] = {}
 
     def of(self, verdicts: Sequence[VerdictModel]) -> tuple[list[PolicyFacts], Ints]:
@@ -93,8 +93,7 @@ class Policies:
                     "quorum": quorum, "strategy": strategy, "regime": regime,
                     "meta": {"reviewdesk": json.loads(own or "{}")},
                 }  # fmt: skip
-                read = verdict_from_body(bare, self._defaults, Generator(), self._filled)
-                self._known[key] = PolicyFacts.of(read)
+                self._known[key] = PolicyFacts.of(self._read(bare))
         facts = [self._known[key] for key in places]
         return facts, np.array([places[key] for key in keys], np.int64)
 

@@ -174,9 +174,7 @@ class WindowReader:
         self._read = verdict.verdict_reader(header, options)
         self._run_hash = run_hash
         self._generator = verdict.generator_of(header)
-        self._policies = Policies(
-            verdict.Policy.from_body(header.get("defaults")), verdict.Policy.from_body(options)
-        )
+        self._policies = Policies(self._read)
         self.known = Names()
         """The jurors and the quorums so far."""
         self.tally = RunTally()
