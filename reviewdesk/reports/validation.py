@@ -106,10 +106,10 @@ Amount: TypeAlias = (
 )
 
 
-def validated(model: type[_Model], value: object) -> _Model:
+def validated(model: type[_Model], value: object, context: object = None) -> _Model:
     """Return the model of a value; raise FieldError with the path to the first problem."""
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, context=context)
     except ValidationError as error:
         every = error.errors(include_url=False)
     except RecursionError:

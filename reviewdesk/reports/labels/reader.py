@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
-from pydantic import ConfigDict
+from pydantic import (
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from reviewdesk.domain.gates.join import LabelRow
 from reviewdesk.domain.records import Truth
@@ -180,7 +186,7 @@ class ScoreFile(Struct, frozen=True):
 
 
 class _Row(Strict):
-    """The keys of a row, of which each reader needs some."""
+    """The keys of a row, of which each reader needs some; a wrong value of another is left out."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -206,7 +212,24 @@ class _Row(Strict):
     seen: bool | None = None
     half: Literal["tuning"] | None = None
 
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _if_needed(
+        cls, value: Any, check: ValidatorFunctionWrapHandler, about: ValidationInfo
+    ) -> Any:
+        try:
+            return check(value)
+        except ValidationError:
+            if about.field_name in (about.context or ()):
+                raise
+            return None
 
+
+_OF_JUDGES = frozenset({"confidence", "correct", "weight", "confidence_source"})
+_OF_PEOPLE = frozenset({
+    "truth", "id", "run", "item_hash", "note", "reviewer", "time", "tags", "adjudicated", "blind",
+    "seen",
+})  # fmt: skip
 _KNOWN = {
     *_Row.model_fields,
     # A tentative label of an older export counts like any other.
@@ -214,11 +237,13 @@ _KNOWN = {
 }
 
 
-def label_rows(source: Source, fail: Fail) -> Iterator[tuple[frozenset[str], LabelRow]]:
-    """Yield the rows of a labels file with the keys that each has."""
+def label_rows(
+    source: Source, fail: Fail, needed: frozenset[str]
+) -> Iterator[tuple[frozenset[str], LabelRow]]:
+    """Yield the rows of a labels file with the keys that each has, checked if they are needed."""
     for line, row in label_file_rows(source, fail):
         # The rows of a long file are held as records, which are far smaller than models.
-        stated = checked_row(_Row, row, line, fail).model_dump()
+        stated = checked_row(_Row, row, line, fail, needed).model_dump()
         truth = Truth(stated["truth"]) if stated["truth"] else None
         tags = None if stated["tags"] is None else tuple(stated["tags"])
         yield frozenset(row), LabelRow(line=line, **stated | {"truth": truth, "tags": tags})
@@ -233,7 +258,7 @@ def read_scores(source: Source) -> ScoreFile:
     rows: list[LabelRow] = []
     lacking: list[LabelRow] = []
     sources: dict[str | None, int] = {}
-    for keys, row in label_rows(source, fail):
+    for keys, row in label_rows(source, fail, _OF_JUDGES):
         where = f"line {row.line}"
         if unknown := keys - _KNOWN:
             key = show_line(min(unknown), 60)
@@ -272,7 +297,7 @@ def read_labels(source: Source) -> list[LabelRow]:
     fail = failing(source, LabelsFileError)
     found = []
     needed = "Each row needs truth and id or item_hash."
-    for keys, row in label_rows(source, fail):
+    for keys, row in label_rows(source, fail, _OF_PEOPLE):
         where = f"line {row.line}"
         if row.truth is None and keys >= {*_PAIR}:
             hint = f"Read it with: reviewdesk calibrate {source.shown_name}"
@@ -347,10 +372,12 @@ def _yaml_values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
     yield from ((node.line, node.plain()) for node in root.value)
 
 
-def checked_row(model: type[_Model], row: Row, line: int, fail: Fail) -> _Model:
+def checked_row(
+    model: type[_Model], row: Row, line: int, fail: Fail, context: object = None
+) -> _Model:
     """Return a row as its model; raise the error of ``fail`` at the first wrong value."""
     try:
-        return validated(model, row)
+        return validated(model, row, context)
     except FieldError as error:
         problem = f"{error.path[0]} {error.text}"
         raise fail(f"line {line}", problem, "") from None

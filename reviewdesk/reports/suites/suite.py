@@ -35,6 +35,10 @@ from reviewdesk.reports.validation import (
 from reviewdesk.reports.wording import FieldError, Path, found, spell_path
 
 _NO_VERDICT = "is a calibration row, which names no verdict of a report"
+_NEEDED = frozenset({
+    "truth", "id", "item_hash", "decision", "stratum", "pi", "weight", "selection",
+    "confidence_source", "half",
+})  # fmt: skip
 _EXPORT = "Export the suite again: reviewdesk labels export --format suite -o FOLDER."
 _Sides: TypeAlias = Annotated[
     list[int],
@@ -64,7 +68,7 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
     found: dict[tuple[str | None, str | None], LabelRow] = {}
     unanswered: dict[str | None, LabelRow] = {}
     sources: dict[str | None, None] = {}
-    for _, row in label_rows(labels, fail):
+    for _, row in label_rows(labels, fail, _NEEDED):
         where = f"line {row.line}"
         if row.truth is None:
             raise fail(where, _NO_VERDICT, _EXPORT)

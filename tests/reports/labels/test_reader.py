@@ -72,6 +72,13 @@ def test_an_item_without_an_answer_is_held_once() -> None:
     ]
 
 
+def test_what_a_reader_does_not_need_may_be_anything() -> None:
+    odd = {"id": 7, "note": 3, "tags": "x", "pi": "half", "stratum": None}
+    assert read_scores(_source(PAIR | odd)).rows == (LabelRow(1, 0.9, True),)
+    people = {"id": "a", "truth": "pass", "confidence": "high", "weight": "heavy", "decision": 1}
+    assert read_labels(_source(people)) == [LabelRow(1, id="a", truth=Truth.PASS)]
+
+
 def test_an_empty_file_is_an_empty_set_and_an_array_counts_lines() -> None:
     assert read_scores(_source()).rows == ()
     assert read_scores(_source("[]")).rows == ()
