@@ -100,11 +100,16 @@ async def test_a_host_that_cannot_be_reached_is_tried_for_20_seconds(kind: str) 
     assert (sum(clock.slept), len(transport.sent)) == (17.625, 7)
 
 
-async def test_a_server_that_starts_anew_has_its_20_seconds_each_time() -> None:
+async def test_a_server_that_starts_anew_has_its_20_seconds_and_a_quota_is_no_spent_credit() -> (
+    None
+):
     down: list[Response | TransportError] = [TransportError("connection", "no")] * 4
     ballot, _, clock = await asked([*down, refusing(503), *down[:3], GOOD])
     # 0.375 + 0.75 + 1.5 + 3, then 6 after the 503, and three times 6.
     assert (ballot["status"], sum(clock.slept)) == ("ok", 29.625)
+    body = {"error": {"message": "check your billing", "details": [{"retryDelay": "3s"}]}}
+    ballot, transport, _ = await asked([Response(429, JSON, json.dumps(body).encode()), GOOD])
+    assert (ballot["status"], len(transport.sent)) == ("ok", 2)
 
 
 @pytest.mark.parametrize(
@@ -153,12 +158,6 @@ async def test_spent_credit_is_not_tried_again(refusal: Response) -> None:
     ballot, transport, _ = await asked([refusal, GOOD])
     assert ballot["error"]["type"] == "spent_credit"
     assert len(transport.sent) == 1
-
-
-async def test_a_quota_of_a_minute_is_no_spent_credit() -> None:
-    body = {"error": {"message": "check your billing", "details": [{"retryDelay": "3s"}]}}
-    ballot, transport, _ = await asked([Response(429, JSON, json.dumps(body).encode()), GOOD])
-    assert (ballot["status"], len(transport.sent)) == ("ok", 2)
 
 
 WARM = Juror("ada", "m", "openai", base_url=URL, api_key_env="TEST_KEY", temperature=0.2)

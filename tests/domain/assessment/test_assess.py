@@ -106,7 +106,7 @@ def test_what_the_report_states_stands(value: Any, generator: str | None, stated
         assert named == ("pass" not in one and found.seats[seat].ballot.vote is not None)
 
 
-def test_states_are_the_reports_own_where_it_names_them() -> None:
+def test_states_are_the_reports_own_where_it_names_them_and_failed_is_failed() -> None:
     trim = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j3"], "dropped_high": []}
     seats = panel(0.1, 0.5, 0.9, 0.8, trim=trim)
     assert _states(assessed(seats)) == ["counted", "counted", "counted", "trimmed_low"]
@@ -115,17 +115,11 @@ def test_states_are_the_reports_own_where_it_names_them() -> None:
     assert _states(assessed(seats)) == ["trimmed_low", "counted", "trimmed_high", "counted"]
     seats["trim"] = {"method": "none"}
     assert _states(assessed(seats)) == ["counted"] * 4
-
-
-def test_a_stated_fraction_of_zero_trims_nobody() -> None:
     seats = panel(0.1, 0.5, 0.9, trim={"method": "quantile", "fraction": 0.0})
     found = assessed(seats, trim_fraction=0.3)
     assert _states(found) == ["counted"] * 3
     # All three count: 1.5 / 3.
     assert found.values.trimmed_mean == pytest.approx(0.5)
-
-
-def test_failed_is_failed_even_if_the_report_trims_it() -> None:
     trim = {"method": "quantile", "dropped_low": ["j1"], "dropped_high": []}
     assert _states(assessed(panel(0.5, None, trim=trim))) == ["counted", "failed"]
 

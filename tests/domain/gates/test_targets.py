@@ -62,7 +62,7 @@ def test_no_labels_are_no_merit() -> None:
     assert found["n"] == TargetValue(0)
 
 
-def test_the_corrected_rate_of_the_document() -> None:
+def test_the_corrected_rate_of_the_document_and_of_a_judge_without_a_signal() -> None:
     found = judge(rows_of(*DOCUMENT), Cells(90, 10, 80, 20))
     # (0.5 + 0.8 - 1) / 0.7, and the ends that the specification gives.
     assert found["corrected_rate"].value == pytest.approx(0.428571, abs=1e-6)
@@ -71,9 +71,6 @@ def test_the_corrected_rate_of_the_document() -> None:
     assert found["corrected_rate_high"].value == pytest.approx(0.527565, abs=1e-6)
     without = judge(rows_of(*DOCUMENT))["corrected_rate"]
     assert (without.value, bool(without.skip)) == (None, True)
-
-
-def test_a_judge_without_a_signal() -> None:
     coin = Cells(50, 50, 50, 50)
     said, default = (judge(rows_of(*DOCUMENT), coin, default=one) for one in (False, True))
     assert said["corrected_rate"] == TargetValue(0.5, note="the judge carries no signal")
@@ -208,7 +205,7 @@ def test_a_lone_jurys_own_band_stands() -> None:
     assert told(alone, "jury.escalate") == (True, STATED)
 
 
-def test_an_agreement_that_the_report_calls_undefined_is_skipped() -> None:
+def test_an_agreement_that_is_undefined_or_a_band_without_a_value_is_skipped() -> None:
     said = panel(0.9, 0.9, agreement={"value": None, "metric": "krippendorff_alpha"})
     found = reading(said, "jury.agreement")
     assert (found.value, found.origin, found.metric) == (None, STATED, "krippendorff_alpha")
@@ -216,6 +213,13 @@ def test_an_agreement_that_the_report_calls_undefined_is_skipped() -> None:
     # Two ballots are there, so that band and escalation are what they give.
     assert reading(said, "jury.confidence") == TargetValue("high", OURS)
     assert reading(said, "jury.escalate") == TargetValue(False, OURS)
+    said = panel(0.9, 0.9, band="low")
+    found = reading(said, "jury.agreement")
+    assert (found.value, found.origin) == (None, STATED)
+    assert found.skip == "the report states a band and no agreement"
+    assert told(said, "jury.confidence") == ("low", STATED)
+    # Escalation reads the band of a value; there is none, so it is ours.
+    assert told(said, "jury.escalate") == (False, OURS)
 
 
 @pytest.mark.parametrize("metric", ["r_wg", "krippendorff_alpha", "unknown"])
@@ -244,16 +248,6 @@ def test_beside_a_measure_without_bands_the_band_is_ours_and_says_so(metric: str
     nobody = body(agreement={"value": 0.4, "metric": metric})
     assert told(nobody, "jury.confidence") == ("low", OURS)
     assert told(nobody, "jury.escalate") == (True, OURS)
-
-
-def test_a_band_without_a_value_is_skipped_as_an_agreement() -> None:
-    said = panel(0.9, 0.9, band="low")
-    found = reading(said, "jury.agreement")
-    assert (found.value, found.origin) == (None, STATED)
-    assert found.skip == "the report states a band and no agreement"
-    assert told(said, "jury.confidence") == ("low", STATED)
-    # Escalation reads the band of a value; there is none, so it is ours.
-    assert told(said, "jury.escalate") == (False, OURS)
 
 
 def test_families() -> None:

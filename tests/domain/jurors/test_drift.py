@@ -27,7 +27,7 @@ def of(**values: list[float]) -> Offsets:
     return Offsets(tuple(values), np.arange(most), np.array(columns).T)
 
 
-def test_an_offset_is_from_the_others_alone() -> None:
+def test_an_offset_is_from_the_others_alone_at_whatever_seat() -> None:
     # j0: .9 - (.5 + .1)/2 = .6, then .4 - .6 = -.2 (j2 timed out), and alone on the third.
     found = offsets(laid_out(panel(0.9, 0.5, 0.1), panel(0.4, 0.6, None), panel(0.3, None, None)))
     assert found.of("j0") == pytest.approx([0.6, -0.2])
@@ -35,9 +35,6 @@ def test_an_offset_is_from_the_others_alone() -> None:
     # j1: .5 - (.9 + .1)/2 = 0, .6 - .4 = .2; j2: .1 - .7.
     assert found.of("j1") == pytest.approx([0.0, 0.2])
     assert found.of("j2") == pytest.approx([-0.6])
-
-
-def test_a_juror_is_followed_to_whatever_seat() -> None:
     found = offsets(
         laid_out(
             body(juror("a", 0.9), juror("b", 0.4)),

@@ -236,7 +236,7 @@ def test_a_lone_or_trimmed_dissent() -> None:
     assert found["a"].lone_dissents == 0
 
 
-def test_a_juror_keeps_its_name_wherever_it_sits() -> None:
+def test_a_juror_keeps_its_name_wherever_it_sits_and_two_of_one_name_are_two() -> None:
     first = body(juror("a", 0.9), juror("b", 0.9))
     second = body(juror("b", 0.9), juror("a", 0.9), juror("c", 0.9))
     found = counted((first, PASS, True), (second, PASS, True))
@@ -246,9 +246,6 @@ def test_a_juror_keeps_its_name_wherever_it_sits() -> None:
         ("b", 0, 2),
         ("c", 2, 1),
     ]
-
-
-def test_two_seats_of_one_name_are_two_jurors() -> None:
     found = counted((body(juror("a", 0.9), juror("a", 0.1)), PASS, True))
     assert [(one.name, one.tp, one.fn) for one in found.values()] == [("a", 1, 0), ("a#2", 0, 1)]
 

@@ -160,7 +160,7 @@ def test_labels_without_meanings_take_those_of_their_words() -> None:
     assert (panel.rule.passing, panel.rule.failing) == (("yes",), ("no",))
 
 
-def test_a_route_to_scores_asks_for_no_labels() -> None:
+def test_labels_are_asked_for_and_hashed_only_where_they_are_set() -> None:
     panel = Panel("majority", routes={"hard": "trimmed_mean"}, **LABELS)
     assert panel.wants_labels(())
     assert not panel.wants_labels(["hard"])
@@ -168,9 +168,6 @@ def test_a_route_to_scores_asks_for_no_labels() -> None:
     assert panel.aggregate(scored, tags=["hard"]).decision is Decision.PASS
     assert "labels" in panel.rule_body(None, ())
     assert "labels" not in panel.rule_body(None, ["hard"])
-
-
-def test_labels_enter_the_panel_hash_only_where_they_are_set() -> None:
     plain, declared = Panel("majority"), Panel("majority", **LABELS)
     other = Panel("majority", **{**LABELS, "passing": ["KEEP", "SPLIT"]})
     assert len({panel.hash("r") for panel in (plain, declared, other)}) == 3

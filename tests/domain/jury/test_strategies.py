@@ -28,14 +28,11 @@ from tests.domain.bodies import assessed, bodies, body, juror, maybe, panel, rea
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 
 
-def test_every_strategy_of_a_report_is_in_the_registry() -> None:
+def test_the_registry_holds_every_strategy_and_whatever_goes_over_them() -> None:
     assert list(STRATEGIES) == list(Strategy)
     for strategy, method in STRATEGIES.items():
         assert method.strategy is strategy
     assert STRATEGIES[Strategy.TRIMMED_MEAN].title == "trimmed mean"
-
-
-def test_everything_that_goes_over_strategies_takes_them_from_the_registry() -> None:
     assert {field.name for field in fields(Values)} <= set(STRATEGIES)
     readings = {field.name for field in fields(Decisions)} - set(STRATEGIES)
     assert readings == {"quorum_strict", "quorum_answered"}

@@ -133,7 +133,7 @@ def test_questions_that_cannot_be_asked(text: str, width: float | None, says: st
         with_raters(parse_question(text, width), ("a", "b"))
 
 
-def test_a_block_is_drawn_and_each_stratum_follows_its_own_order() -> None:
+def test_a_block_is_drawn_in_its_own_order_and_labels_out_of_turn_wait() -> None:
     found = ask({})
     assert len(found.pending) == BLOCK
     assert found.drawn == found.pending
@@ -142,9 +142,6 @@ def test_a_block_is_drawn_and_each_stratum_follows_its_own_order() -> None:
         assert ranks == list(range(len(ranks)))
     # Verdicts that nobody decided are not asked about.
     assert all(h != 5 for h, _ in label(110))
-
-
-def test_labels_out_of_turn_wait_for_those_before_them() -> None:
     drawn = ask({}).drawn
     found = ask({place: right(place) for place in drawn[1:4]})
     assert (found.look.labels, found.waiting) == (0, 3)

@@ -51,7 +51,7 @@ def test_weights_are_shares_and_a_missing_one_counts_as_one() -> None:
     assert look(jurors, strategy="median").warnings[-1].startswith("2 known families")
 
 
-def test_a_small_panel_of_few_families() -> None:
+def test_few_families_and_that_of_the_generator_are_warned_of() -> None:
     found = look((Juror("a", "gpt-5", "openai"), Juror("b", "o3", "openai")))
     assert found.warnings == (
         "2 jurors: under five, a single one weighs a lot",
@@ -60,6 +60,13 @@ def test_a_small_panel_of_few_families() -> None:
     strange = look((Juror("x", "house-model", "vllm"),))
     assert strange.families == ()
     assert strange.warnings[1:] == ("0 known families: under three, jurors may be wrong together",)
+    assert look(seats(), "claude-haiku-4-5").warnings == (
+        "of the generator's own family (anthropic): j0",
+    )
+    assert look(seats(), "grok-4").warnings == ()
+    assert look(seats(), "house-model").warnings == (
+        "the generator's family is not known, so jurors cannot be compared with it",
+    )
 
 
 def test_one_model_on_two_seats_and_a_missing_rubric_are_warned_of() -> None:
@@ -67,16 +74,6 @@ def test_one_model_on_two_seats_and_a_missing_rubric_are_warned_of() -> None:
     assert look(twice).warnings == ("one model on 2 seats: j1, again (gpt-6.1-sol)",)
     assert look(seats(), rubric=None).warnings == (
         "the panel has no rubric, so each case must bring its own",
-    )
-
-
-def test_the_generators_own_family() -> None:
-    assert look(seats(), "claude-haiku-4-5").warnings == (
-        "of the generator's own family (anthropic): j0",
-    )
-    assert look(seats(), "grok-4").warnings == ()
-    assert look(seats(), "house-model").warnings == (
-        "the generator's family is not known, so jurors cannot be compared with it",
     )
 
 

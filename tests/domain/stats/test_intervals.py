@@ -115,7 +115,7 @@ def test_a_stratum_without_labels_adds_its_whole_range() -> None:
     assert gap == pytest.approx((0.775 - 10 / 12, 0.775 - 4 / 12))
 
 
-def test_kappa_of_a_census_is_a_point_and_of_such_items_never() -> None:
+def test_kappa_of_a_census_is_a_point_and_where_a_rate_is_open_that_at_its_ends() -> None:
     cells = Cells(tp=20, fn=10, tn=15, fp=5)
     parts = [Part(25, 25, 20), Part(25, 25, 15)]
     run = kappa_interval(parts, [True, False], Target.RUN)
@@ -126,9 +126,6 @@ def test_kappa_of_a_census_is_a_point_and_of_such_items_never() -> None:
     low, high = kappa_interval([Part(2, 2, 2), Part(2, 2, 2)], [True, False], Target.ITEMS)
     assert low < 0
     assert high == pytest.approx(1)
-
-
-def test_kappa_where_one_rate_is_open_is_that_at_its_ends() -> None:
     # All passes are known, 20 of 25 right. Of 25 fails 0 of 5 seen were wrong: the ends are those
     # of kappa with the fails' rate at the ends of its own interval.
     parts = [Part(25, 25, 20), Part(25, 5, 5)]

@@ -295,7 +295,7 @@ async def test_a_header_without_its_variable_is_a_ballot_that_names_it() -> None
     assert planned.hosts[0].key_env == ("TEST_KEY", "CF_TOKEN")
 
 
-def test_extra_keys_come_last_and_are_merged_into_mappings() -> None:
+def test_extra_keys_are_merged_and_a_temperature_that_would_be_ignored_is_not_sent() -> None:
     one = Juror(
         "a", "openai/gpt-5.2", "openrouter", extra={"seed": 7, "provider": {"sort": "price"}}
     )
@@ -303,9 +303,6 @@ def test_extra_keys_come_last_and_are_merged_into_mappings() -> None:
     assert made["seed"] == 7
     assert made["provider"] == {"require_parameters": True, "sort": "price"}
     assert list(made)[-1] == "seed"
-
-
-def test_a_temperature_that_would_be_ignored_is_not_sent() -> None:
     one = Juror("a", "deepseek-flash", "deepseek", temperature=0.0)
     assert "temperature" not in body(one)
     assert (

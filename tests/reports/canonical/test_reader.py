@@ -82,7 +82,7 @@ def test_the_error_form() -> None:
     assert _refusal(_lines(HEADER, *good[:3], bad)).startswith("line 5: $.jurors[2].score: must be")
 
 
-def test_bad_verdicts_are_left_out_on_request() -> None:
+def test_bad_verdicts_are_left_out_on_request_and_a_bad_header_never() -> None:
     data = _document(_verdict("a"), _verdict("b", score=2), _verdict("a"), _verdict("c"))
     report, bodies = opened(data, skip_bad=True)
     assert [body["id"] for body in bodies] == ["a", "c"]
@@ -94,9 +94,6 @@ def test_bad_verdicts_are_left_out_on_request() -> None:
         )
     ]
     assert "leaves out 2 of 4" in _refusal(data)
-
-
-def test_a_bad_header_is_never_skipped() -> None:
     assert _refusal(_document(defaults={"threshold": 2}), skip_bad=True) == (
         "$.defaults.threshold: must be a number from 0 to 1, found 2. Fix the file."
     )

@@ -161,7 +161,7 @@ def test_a_panels_votes_are_joined_to_its_models() -> None:
     assert report.notes == ["replaced 1 number NaN or Infinity by null"]
 
 
-def test_seats_of_one_model_are_told_apart_by_their_turn() -> None:
+def test_seats_are_told_apart_by_their_turn_of_which_the_last_answer_counts() -> None:
     calls = (call("v/a", "first"), call("v/b", "other"), call("v/a", "second"))
     document = log(
         sample("a", {QA: panel("C", "C", "C", "I")}, events=scoring(QA, *calls)),
@@ -169,9 +169,6 @@ def test_seats_of_one_model_are_told_apart_by_their_turn() -> None:
     )
     found = [(juror["id"], juror["reason"]) for juror in one(document)["jurors"]]
     assert found == [("v/a", "first"), ("v/a#2", "second"), ("v/b", "other")]
-
-
-def test_a_seat_asked_again_gives_its_last_answer_and_unclear_turns_give_none() -> None:
     again = (call("v/a", "", error="rate limit"), call("v/a", "at last"), call("v/b", "b"))
     scores = {QA: panel("C", "C", "C")}
     scorers = [grading("v/a", "v/b")]
@@ -193,7 +190,7 @@ def test_models_bound_to_a_role_sit_on_the_panel() -> None:
     assert one(log(sample("a", {QA: "C"}), scorers=[QA]))["jurors"][0]["model"] == "maker/m"
 
 
-def test_scorers_in_a_panel_are_its_seats() -> None:
+def test_scorers_in_a_panel_are_its_seats_and_those_of_one_name_are_told_apart() -> None:
     options = {
         "scorers": [{"name": "tone", "params": {}}, {"name": "qa", "params": {"model": "m"}}]
     }
@@ -204,6 +201,14 @@ def test_scorers_in_a_panel_are_its_seats() -> None:
     tone, qa = one(document)["jurors"]
     assert tone == {"id": "tone", "score": 0.5}
     assert qa == {"id": "qa", "model": "m", "score": 1.0, "pass": True}
+    scorers = [grading("v/a"), grading("v/b"), grading("v/c")]
+    scores = {QA: "C", f"{QA}1": "I", f"{QA}2": "C"}
+    found = one(log(sample("a", scores), scorers=scorers))["jurors"]
+    assert [(juror["id"], juror["model"]) for juror in found] == [
+        (QA, "v/a"),
+        (f"{QA}1", "v/b"),
+        (f"{QA}2", "v/c"),
+    ]
 
 
 def test_a_panel_whose_votes_are_not_in_the_log_is_one_ballot() -> None:
@@ -244,17 +249,6 @@ def test_why_a_scorer_gave_no_value(reason: str | None, error: str | None, statu
     said = juror["reason"] if status == "abstained" else juror["error"]["message"]
     assert said == (error or "because")
     assert body["decision"] == ("inconclusive" if status == "abstained" else "error")
-
-
-def test_scorers_of_one_name_are_told_apart_as_the_log_does() -> None:
-    scorers = [grading("v/a"), grading("v/b"), grading("v/c")]
-    scores = {QA: "C", f"{QA}1": "I", f"{QA}2": "C"}
-    found = one(log(sample("a", scores), scorers=scorers))["jurors"]
-    assert [(juror["id"], juror["model"]) for juror in found] == [
-        (QA, "v/a"),
-        (f"{QA}1", "v/b"),
-        (f"{QA}2", "v/c"),
-    ]
 
 
 def test_a_log_without_samples_names_the_option() -> None:

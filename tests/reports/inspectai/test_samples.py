@@ -32,7 +32,7 @@ def test_several_scorers_are_one_jury_without_a_decision() -> None:
     assert notes_of(document)[0].endswith("states no decision (2x)")
 
 
-def test_scorers_that_ask_no_model_are_checks() -> None:
+def test_scorers_that_ask_no_model_are_checks_and_leave_the_one_scorers_decision() -> None:
     events = [*scoring("match"), *scoring("own"), *scoring("asks", call("v/m", "C"))]
     scores = {"match": "C", "own": True, "asks": 1, "unseen": 0.5, "includes": "I"}
     body = one(log(sample("a", scores, events=events), scorers=["match", "own", "includes"]))
@@ -40,9 +40,6 @@ def test_scorers_that_ask_no_model_are_checks() -> None:
     assert [juror["id"] for juror in body["jurors"]] == ["asks", "unseen"]
     passes = {"match": True, "own": True, "includes": False}
     assert {check["name"]: check["pass"] for check in body["checks"]} == passes
-
-
-def test_a_check_is_no_ballot_and_leaves_the_one_scorers_decision() -> None:
     found = {"match": score("I", explanation="differs"), "f1": 0.25, "exact": 1, QA: "C"}
     body = one(log(sample("a", found)))
     assert (body["decision"], [juror["id"] for juror in body["jurors"]]) == ("pass", [QA])
@@ -187,10 +184,18 @@ def test_an_edited_value_that_says_nothing_is_counted(value: Any) -> None:
     assert "an edited score that is neither a pass nor a fail gives no human label (1x)" in notes
 
 
-def test_an_editors_explanation_and_reason_are_both_kept() -> None:
+def test_the_last_edit_that_decides_is_the_human_label_with_all_that_it_says() -> None:
     body, _ = _human(_edit("C", explanation="it follows the rule"))
     assert body["human"]["note"] == "it follows the rule\nsecond look"
     assert "meta" not in body
+    assert "human" not in _human(_edit("UNCHANGED", explanation="typo"))[0]
+    assert "human" not in _human({"value": "C"})[0]
+    body, _ = _human(_edit("C"), _edit("UNCHANGED", "bob"))
+    assert (body["human"]["label"], body["human"]["by"]) == ("pass", "ann")
+    late = score("I", history=[{"value": "C"}, _edit("I", "bob", "2026-02-01T00:00:00Z")])
+    body, notes = _human(_edit("C"), late=late)
+    assert body["human"]["by"] == "bob"
+    assert "of several edited scores the one edited last is the human label (1x)" in notes
 
 
 def test_every_edit_is_kept_with_what_its_editor_wrote() -> None:
@@ -213,7 +218,7 @@ def test_every_edit_is_kept_with_what_its_editor_wrote() -> None:
     assert no_label["meta"]["edits"][0]["value"] == "so-so"
 
 
-def test_an_edit_stands_at_the_jury_whose_score_it_changed() -> None:
+def test_an_edit_stands_at_the_jury_it_changed_and_an_added_score_is_no_ballot() -> None:
     first = panel("I", "I", "I")
     edited = {**first, "value": "C", "history": [first, _edit("C")]}
     added = score("I", history=[_edit("I", "cat")])
@@ -223,29 +228,12 @@ def test_an_edit_stands_at_the_jury_whose_score_it_changed() -> None:
     # what a person scored apart stands at every panel where there is no other jury
     both = {QA: first, "facts": panel("C", "C", "C"), "review": added}
     assert [one["human"]["by"] for one in bodies(log(sample("a", both)))] == ["cat", "cat"]
-
-
-def test_an_edit_of_words_alone_is_no_label_and_one_without_a_source_is_nobodys() -> None:
-    assert "human" not in _human(_edit("UNCHANGED", explanation="typo"))[0]
-    assert "human" not in _human({"value": "C"})[0]
-    body, _ = _human(_edit("C"), _edit("UNCHANGED", "bob"))
-    assert (body["human"]["label"], body["human"]["by"]) == ("pass", "ann")
-
-
-def test_a_score_that_a_person_added_is_no_ballot() -> None:
     added = score("I", history=[_edit("I", "cat", at="soon")])
     body = one(log(sample("a", {"own": "C", "review": added})))
     assert [juror["id"] for juror in body["jurors"]] == ["own"]
     # "soon" is no time
     assert body["human"] == {"label": "fail", "by": "cat", "note": "second look"}
     assert body["decision"] == "pass"
-
-
-def test_of_several_edited_scores_the_last_edit_counts() -> None:
-    late = score("I", history=[{"value": "C"}, _edit("I", "bob", "2026-02-01T00:00:00Z")])
-    body, notes = _human(_edit("C"), late=late)
-    assert body["human"]["by"] == "bob"
-    assert "of several edited scores the one edited last is the human label (1x)" in notes
 
 
 def test_a_panel_that_was_edited_keeps_its_votes() -> None:
@@ -276,11 +264,14 @@ def test_names_may_be_numbers_empty_or_long() -> None:
     assert len({body["id"] for body in found}) == len(names)
 
 
-def test_a_sample_that_was_declared_invalid_is_tagged() -> None:
+def test_a_sample_has_its_invalidation_its_choices_and_its_model() -> None:
     report = opened(log(sample("a", {"x": "C"}, invalidation={"author": "ann"})))
     (body,) = report.verdicts()
     assert body["case"]["tags"] == ["invalidated"]
     assert report.notes == ['a sample that the log declares invalid has the tag "invalidated" (1x)']
+    asked = one(log(sample("a", {"x": "C"}, choices=["one", "two", 3])))["input"]
+    assert asked == "asked\n\n- one\n- two"
+    assert "generator" not in one(log(sample("a", {"x": "C"}), spec={"model": "none/none"}))
 
 
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -316,11 +307,6 @@ def test_input_target_and_output_in_words(given: Any, key: str, shown: Any) -> N
     assert body.get("reference" if key == "target" else key) == shown
 
 
-def test_choices_follow_the_question() -> None:
-    asked = one(log(sample("a", {"x": "C"}, choices=["one", "two", 3])))["input"]
-    assert asked == "asked\n\n- one\n- two"
-
-
 def test_texts_that_stand_aside_are_put_back() -> None:
     events = scoring(QA, call("v/a", "attachment://r"), call("v/b", "attachment://gone"))
     document = log(
@@ -338,10 +324,6 @@ def test_texts_that_stand_aside_are_put_back() -> None:
     body = one(document)
     assert (body["input"], body["output"], body["reference"]) == ("I", "O", "T")
     assert [juror["reason"] for juror in body["jurors"]] == ["R", "attachment://gone"]
-
-
-def test_a_model_that_is_none_made_nothing() -> None:
-    assert "generator" not in one(log(sample("a", {"x": "C"}), spec={"model": "none/none"}))
 
 
 def test_what_is_configured_never_leaves_the_file() -> None:

@@ -91,13 +91,10 @@ def test_absent_stays_absent() -> None:
     assert not body.keys() & set(absent.split())
 
 
-def test_an_escalated_object_without_jurors_is_a_verdict() -> None:
+def test_an_object_around_the_panel_counts_and_alone_is_a_verdict() -> None:
     _, (body,) = _open([{"name": "alone", "escalate_for_review": True, "passed": True}])
     assert (body["id"], body["jurors"], body["decision"]) == ("alone", [], "pass")
     assert body["escalate_for_review"] is True
-
-
-def test_what_an_object_around_the_panel_says_counts() -> None:
     document = {
         "name": "t", "escalate_for_review": True, "confidence": "low", "passed": True,
         "detail": {"jurors": PANEL},

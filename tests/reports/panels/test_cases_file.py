@@ -39,7 +39,7 @@ def told(*rows: Any) -> str:
     return str(caught.value)
 
 
-def test_every_key_has_its_place() -> None:
+def test_an_id_and_an_output_are_enough_and_every_key_has_its_place() -> None:
     (case,) = read_cases(source(FULL))
     assert case == Case(
         id="a/1", output="42", input="What is it?", alternative="41", rubric="Right.",
@@ -49,6 +49,10 @@ def test_every_key_has_its_place() -> None:
         dimension="safety",
         subject="agent 2",
     )  # fmt: skip
+    assert case_from(LEAST) == Case("a", "x")
+    assert case_from({**LEAST, **dict.fromkeys(FULL.keys() - LEAST.keys())}) == Case("a", "x")
+    # An empty answer is one that can be judged.
+    assert case_from({"id": "a", "output": ""}).output == ""
 
 
 @pytest.mark.parametrize("text", [f"[{json.dumps(LEAST)}]", json.dumps(LEAST, indent=1)])
@@ -56,13 +60,6 @@ def test_a_list_and_indented_objects_are_read_too(text: str) -> None:
     assert list(read_cases(source(text))) == [Case("a", "x")]
     more = [text, text] if text[0] == "{" else [text[:-1], ",", text[1:]]
     assert "is that of line 1 too" in told(*more)
-
-
-def test_id_and_output_are_enough_and_null_is_left_out() -> None:
-    assert case_from(LEAST) == Case("a", "x")
-    assert case_from({**LEAST, **dict.fromkeys(FULL.keys() - LEAST.keys())}) == Case("a", "x")
-    # An empty answer is one that can be judged.
-    assert case_from({"id": "a", "output": ""}).output == ""
 
 
 def test_a_caller_s_lone_surrogates_are_texts() -> None:

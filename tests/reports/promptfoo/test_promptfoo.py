@@ -132,7 +132,7 @@ def test_the_outcome_is_that_of_the_row_or_set_and_the_rows_bar_no_threshold() -
     assert (body["decision"], body["score"]) == ("pass", 0.65)
 
 
-def test_children_of_a_set_are_counted_once() -> None:
+def test_children_of_a_set_are_counted_once_in_older_versions_too() -> None:
     children = (rubric(0.9, True), rubric(0.4, False), graded("contains", "x", 1, True))
     after = graded("icontains", "y", 0, False)
     grouped = assert_set(*children, passed=True, score=0.77, threshold=0.5, metric="tone")
@@ -144,6 +144,13 @@ def test_children_of_a_set_are_counted_once() -> None:
     assert body["meta"]["assert_set"] == said
     # The set's bar is for the check in it as well, so it does not decide of the jury.
     assert "decision" not in body
+    older = [rubric(0.9, True), rubric(0.4, False)]
+    whole = {"pass": False, "score": 0.65, "reason": "", "componentResults": older}
+    declared = {"type": "assert-set", "threshold": 0.8, "metric": "tone", "assert": []}
+    body = one([whole, *older], testCase={"description": "t", "assert": [declared]})
+    assert len(body["jurors"]) == 2
+    said = {"name": "tone", "pass": False, "score": 0.65, "threshold": 0.8}
+    assert body["meta"]["assert_set"] == said
 
 
 def test_two_sets_with_one_rubric_are_two_verdicts() -> None:
@@ -152,16 +159,6 @@ def test_two_sets_with_one_rubric_are_two_verdicts() -> None:
     bodies = verdicts(first, second, rubric(0.3, False))
     assert sorted(len(body["jurors"]) for body in bodies) == [1, 1, 2]
     assert [body["rubric"] for body in bodies] == ["is kind"] * 3
-
-
-def test_sets_of_older_versions_are_known_by_their_parts() -> None:
-    children = [rubric(0.9, True), rubric(0.4, False)]
-    whole = {"pass": False, "score": 0.65, "reason": "", "componentResults": children}
-    declared = {"type": "assert-set", "threshold": 0.8, "metric": "tone", "assert": []}
-    body = one([whole, *children], testCase={"description": "t", "assert": [declared]})
-    assert len(body["jurors"]) == 2
-    said = {"name": "tone", "pass": False, "score": 0.65, "threshold": 0.8}
-    assert body["meta"]["assert_set"] == said
 
 
 def test_parts_of_a_scripts_result_are_no_checks_of_their_own() -> None:
@@ -255,13 +252,16 @@ def test_a_row_whose_provider_failed_is_an_error_without_ballots() -> None:
     assert body["meta"]["row"]["error"] == "API error: 503"
 
 
-def test_a_row_without_judges_is_left_out_and_counted() -> None:
+def test_a_row_without_judges_is_left_out_and_counted_as_is_a_weight_of_0() -> None:
     checked = row(graded("contains", "x", 0, False), success=False, error="no x", failureReason=1)
     report, bodies = opened(result(checked, row(rubric(1, True))))
     assert len(bodies) == 1
     assert report.notes[0] == "a row without judged assertions is left out (1x)"
     with pytest.raises(ReportError, match="no model graded anything: it has no jury"):
         opened(result(checked))
+    report, (body,) = opened(result(row(rubric(0.2, True, weight=0))))
+    assert "weight" not in body["jurors"][0]
+    assert report.notes[0] == "a weight that is not above 0 is left out (1x)"
 
 
 def test_scores_beyond_1_wait_for_a_scale() -> None:
@@ -290,12 +290,6 @@ def test_a_1_beside_scores_beyond_1_is_no_full_mark() -> None:
     assert [body["jurors"][0]["raw_score"] for body in bodies] == [8, 1]
     # The pass line is on the same scale, and so is the score of the whole row.
     assert not {"threshold", "score"} & (bodies[0].keys() | bodies[1].keys())
-
-
-def test_a_weight_of_0_is_none() -> None:
-    report, (body,) = opened(result(row(rubric(0.2, True, weight=0))))
-    assert "weight" not in body["jurors"][0]
-    assert report.notes[0] == "a weight that is not above 0 is left out (1x)"
 
 
 @pytest.mark.parametrize(
@@ -333,16 +327,13 @@ def test_repeats_prompts_and_providers_make_composite_ids() -> None:
     assert [body["case"]["epoch"] for body in bodies] == [1, 1, 1, 2]
 
 
-def test_tests_without_a_description_are_numbered() -> None:
+def test_tests_are_numbered_without_a_description_and_counted_by_one_name() -> None:
     rows = [row(rubric(1, True), testIdx=at, testCase={"vars": {"q": at // 2}}) for at in range(4)]
     bodies = opened(result(*rows))[1]
     # Two tests, each run twice: promptfoo numbers the four runs.
     assert [body["id"] for body in bodies] == [
         "test 1/epoch 1", "test 1/epoch 2", "test 3/epoch 1", "test 3/epoch 2",
     ]  # fmt: skip
-
-
-def test_tests_of_one_name_get_a_counter_and_critics_are_two_ballots() -> None:
     rows = [row(rubric(1, True), testCase={"description": "t", "vars": {"q": at}}) for at in (1, 2)]
     assert [body["id"] for body in opened(result(*rows))[1]] == ["t", "t#2"]
     body = one(rubric(1, True, metric="tone"), rubric(0, False, metric="tone"))

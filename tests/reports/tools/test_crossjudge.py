@@ -206,7 +206,7 @@ def test_only_known_keys_are_copied() -> None:
     assert report.notes == ["columns not read: env", "keys left out: verdicts.headers"]
 
 
-def test_lines_that_end_too_early_or_hold_more_are_refused() -> None:
+def test_a_line_separator_inside_a_text_ends_no_line_and_broken_lines_are_refused() -> None:
     assert "line 2" in refusal(b'{"query_id": "a", "verdicts": [], "consensus": ""}\n{"a"\n')
     assert "continues after the end" in refusal(
         b'[{"query_id":"a","verdicts":[],"consensus":"x"}] 1'
@@ -216,9 +216,6 @@ def test_lines_that_end_too_early_or_hold_more_are_refused() -> None:
     (body,) = report.verdicts()
     assert "agreement" not in body
     assert report.notes[-1] == "replaced 1 number NaN or Infinity by null"
-
-
-def test_a_line_separator_inside_a_text_is_no_line_end() -> None:
     rows = [ensemble(critic("KEEP", reasoning="a\u2028b")), ensemble(critic("KEEP"))]
     _, bodies = opened(rows, lines=True)
     assert bodies[0]["jurors"][0]["reason"] == "a\u2028b"

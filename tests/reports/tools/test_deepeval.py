@@ -170,7 +170,7 @@ def test_an_errored_metric_has_no_score_and_a_threshold_is_one_that_all_share() 
     ]
 
 
-def test_scores_on_another_scale() -> None:
+def test_scores_on_another_scale_and_a_1_beside_them_that_is_no_full_mark() -> None:
     document = run(case(metric(score=4, threshold=3)))
     report, (body,) = opened(document)
     assert (body["jurors"][0]["raw_score"], "score" in body["jurors"][0]) == (4, False)
@@ -180,6 +180,13 @@ def test_scores_on_another_scale() -> None:
     # On 1..5 a 4 is three steps of four, and the line of 3 is two.
     assert (body["jurors"][0]["score"], body["threshold"]) == (0.75, 0.5)
     assert (body["jurors"][0]["raw_score"], body["jurors"][0]["scale"]) == (4, [1, 5])
+    worst = case(metric(score=1, threshold=1), metric("Other", score=1))
+    _, bodies = opened(run(worst, case(metric(score=4))))
+    tone, other, _ = (body["jurors"][0] for body in bodies)
+    # The first case is met before the 4 that tells of the scale.
+    assert (tone.get("score"), tone["raw_score"]) == (None, 1)
+    assert "threshold" not in bodies[0]
+    assert other["score"] == 1
 
 
 def test_a_conversation_is_read_as_text() -> None:
@@ -257,13 +264,3 @@ def test_tests_with_juries_are_not_taken_for_deepeval() -> None:
     panel = [{"name": "a", "score": 1}]
     report, _ = opened({"testCases": [{"name": "t", "jury": {"jurors": panel}}]})
     assert report.format == "mcptest"
-
-
-def test_a_1_of_a_metric_with_scores_beyond_1_is_no_full_mark() -> None:
-    worst = case(metric(score=1, threshold=1), metric("Other", score=1))
-    _, bodies = opened(run(worst, case(metric(score=4))))
-    tone, other, _ = (body["jurors"][0] for body in bodies)
-    # The first case is met before the 4 that tells of the scale.
-    assert (tone.get("score"), tone["raw_score"]) == (None, 1)
-    assert "threshold" not in bodies[0]
-    assert other["score"] == 1
