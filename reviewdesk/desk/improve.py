@@ -262,11 +262,12 @@ def offers(labels: SplitLabels, parent: Path) -> dict[str, int | None]:
     asked: dict[str, int | None] = {"examples": None} if labels.rubric or spec.rubric else {}
     if asks(spec, spec, labels.rubric, labels.judged):
         return asked
+    bodies = [one.body for one in labels.judged]
 
     def right(panel: PanelSpec) -> int:
         given = [
-            (asked_case(one.body, panel, labels.rubric), stored_ballots(panel, one.body) or ())
-            for one in labels.judged
+            (asked_case(body, panel, labels.rubric), stored_ballots(panel, body) or ())
+            for body in bodies
         ]
         return sum(_right(panel, labels.judged, given))
 
@@ -327,7 +328,6 @@ class PreparedTry(Struct, frozen=True):
     ) -> tuple[list[TriedCell], Turnouts]:
         """Count the items on which each panel is right by stored replies; a missing one is lost."""
         turnouts = Turnouts()
-        parent, _ = self.panels
         given: tuple[list[_Given], list[_Given]] = ([], [])
         for one in self.cases():
             if self.begun.asks:
@@ -335,7 +335,7 @@ class PreparedTry(Struct, frozen=True):
                 turnouts.add(ballots, one.panel.rule.threshold)
             else:
                 ballots = stored_ballots(one.panel, self.rows[one.place].body) or []
-            given[one.panel is not parent].append((one.case, ballots))
+            given[self.panels.index(one.panel)].append((one.case, ballots))
         right = (_right(panel, self.rows, given[n]) for n, panel in enumerate(self.panels))
         strata = [row.stratum for row in self.rows]
         return cells(self.labels.sizes, zip(strata, *right, strict=True)), turnouts
