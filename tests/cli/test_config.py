@@ -175,13 +175,12 @@ def read(text: str, path: Path) -> Settings:
     return load_settings(environ={"REVIEWDESK_CONFIG": str(path)})
 
 
-def test_the_example_holds_what_holds_without_it(cli: Cli, tmp_path: Path) -> None:
+def test_the_example_holds_what_holds_without_it_with_every_key_taken_in_too(
+    cli: Cli, tmp_path: Path
+) -> None:
     found = read(example(cli), tmp_path / "config.toml")
     assert (plain(found), found.keys) == (Settings(), {})
     assert found.sources.keys() == {setting.name for setting in SETTINGS}
-
-
-def test_the_example_with_every_key_taken_in_changes_nothing(cli: Cli, tmp_path: Path) -> None:
     text, taken_in = re.subn("^#(?! )", "", example(cli), flags=re.MULTILINE)
     assert taken_in == len(ACTIONS)
     found = read(text, tmp_path / "config.toml")

@@ -114,13 +114,12 @@ def test_what_a_person_filled_in_is_theirs(cli: Cli, tmp_path: Path, write: Writ
     assert verdicts == contents(file)[1]
 
 
-def test_a_name_that_cannot_be_written_is_one_line(loaded: Cli, tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_written_is_one_line_and_a_device_stays(
+    loaded: Cli, tmp_path: Path
+) -> None:
     done = loaded("export", "report", "-o", tmp_path / "no" / "such.json")
     assert (done.code, len(done.lines)) == (2, 2)
     assert "no such file or directory" in done.lines[1]
-
-
-def test_a_device_is_written_to_and_stays(loaded: Cli) -> None:
     assert loaded("export", "report", "-o", "/dev/null").code == 0
     assert Path("/dev/null").is_char_device()
 

@@ -82,12 +82,18 @@ def test_a_set_key_is_never_told(cli: Cli, write: Write, monkeypatch: pytest.Mon
         assert KEY not in done.out + done.err
 
 
-def test_a_bad_file_is_exit_2_and_one_line(cli: Cli, write: Write) -> None:
+def test_a_bad_file_or_none_is_exit_2_and_one_line(cli: Cli, write: Write) -> None:
     path = write("p.yaml", b"jurors:\n- model: gpt-5\n  vendor: openai\n  wieght: 2\n")
     done = cli("panel", "check", path)
     assert (done.code, done.out) == (2, "")
     (line,) = done.lines
     assert line.startswith(f'{path}:4: $.jurors[0].wieght: is not a key of a juror. Did you mean "')
+    assert cli("panel", "check").code == 2
+    done = cli("panel", "check", "none.yaml")
+    assert (done.code, done.lines) == (
+        2,
+        ["none.yaml: there is no such file. Name the panel's YAML or TOML file."],
+    )
 
 
 def test_what_a_file_says_is_made_harmless(cli: Cli, write: Write) -> None:
@@ -97,15 +103,6 @@ def test_what_a_file_says_is_made_harmless(cli: Cli, write: Write) -> None:
         done = cli("panel", "check", write("p.yaml", data.encode()), *options)
         assert done.code == 0
         assert not {"\x1b", "\x07"} & set(done.out)
-
-
-def test_no_panel_at_all(cli: Cli) -> None:
-    assert cli("panel", "check").code == 2
-    done = cli("panel", "check", "none.yaml")
-    assert (done.code, done.lines) == (
-        2,
-        ["none.yaml: there is no such file. Name the panel's YAML or TOML file."],
-    )
 
 
 def test_a_key_with_a_blank_is_named_not_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

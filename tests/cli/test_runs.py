@@ -40,7 +40,7 @@ def test_an_empty_desk_says_how_to_fill_it(loaded: Cli) -> None:
     assert listed.err.endswith("No run is loaded yet. Load one: reviewdesk open REPORT.\n")
 
 
-def test_the_alphas_of_a_run(loaded: Cli) -> None:
+def test_the_alphas_of_a_run_and_its_breaches_by_kind(loaded: Cli) -> None:
     (row,) = loaded("runs", "--json").json
     # Within: eight times 2·.005, four times 2·.18, so W = .08 + 1.44 = 1.52 over N = 24 ballots.
     # The means are .35 + n/20 and four times .6, the grand mean (8·.525 + 4·.6) / 12 = .55. About
@@ -51,6 +51,10 @@ def test_the_alphas_of_a_run(loaded: Cli) -> None:
     assert row["alpha_votes"] is not None
     assert row["alpha_ordinal"] is not None
     assert row["alpha_reasons"] == {}
+    (row,) = loaded("runs", "--json").json
+    # The mean of .9 and .3 passes at .6; their variance of .18 gives 1 - .18 * 12, a low band.
+    assert {kind: n for kind, n in row["breaches"].items() if n} == {"decision": 1, "band": 1}
+    assert row["breaches"].keys() == {kind.key for kind in Breach}
 
 
 def test_what_is_undefined_is_null_with_its_reason(cli: Cli, write: Write) -> None:
@@ -65,18 +69,15 @@ def test_what_is_undefined_is_null_with_its_reason(cli: Cli, write: Write) -> No
     assert [same[name] for name in names] == [None] * 5
 
 
-def test_breaches_are_counted_by_kind(loaded: Cli) -> None:
-    (row,) = loaded("runs", "--json").json
-    # The mean of .9 and .3 passes at .6; their variance of .18 gives 1 - .18 * 12, a low band.
-    assert {kind: n for kind, n in row["breaches"].items() if n} == {"decision": 1, "band": 1}
-    assert row["breaches"].keys() == {kind.key for kind in Breach}
-
-
-def test_a_run_is_a_line(loaded: Cli) -> None:
+def test_a_run_is_a_line_and_an_order_that_is_none_is_refused(loaded: Cli) -> None:
     loaded("label", "broken", "fail")
     head, line = (" ".join(row.split()) for row in loaded("runs").out.splitlines())
     assert head == "run hash verdicts flagged labelled alpha file"
     assert re.fullmatch(r"run [0-9a-f]{8} 12 1 1 -0\.457 .*run\.json", line)
+    done = loaded("queue", "--order", "ranges")
+    assert done.code == 2
+    assert "no order 'ranges'" in done.err
+    assert "agreement" in done.err
 
 
 @pytest.fixture
@@ -101,13 +102,6 @@ def test_an_older_run_is_measured_when_it_is_filtered_or_ordered(older: Cli, com
     assert done.code == 0
     first = [word for line in done.out.splitlines()[1:5] for word in line.split()]
     assert {"w0", "w1", "w2", "broken"} <= set(first)
-
-
-def test_an_order_that_is_none_is_refused(loaded: Cli) -> None:
-    done = loaded("queue", "--order", "ranges")
-    assert done.code == 2
-    assert "no order 'ranges'" in done.err
-    assert "agreement" in done.err
 
 
 def test_runs_are_set_against_earlier_ones_of_the_same_jurors(cli: Cli, write: Write) -> None:

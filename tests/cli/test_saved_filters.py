@@ -64,10 +64,19 @@ def test_what_cannot_be_kept_is_one_line(loaded: Cli, arguments: Any, words: str
     assert words in done.err
 
 
-def test_a_search_in_a_filter_indexes_the_run_first(loaded: Cli) -> None:
+def test_searches_and_groups_are_asked_for_and_pointed_at(loaded: Cli) -> None:
     assert ids(loaded, "text~wheel") == ["a", "c"]
     assert ids(loaded, 'text~"the wheel"') == ["a"]
     assert ids(loaded, "!text~wheel|esc") == ["a", "b"]
+    # a and b are escalated, and b alone is a fail; c alone has a tag.
+    assert ids(loaded, "!(esc decision:pass)") == ["b", "c"]
+    assert ids(loaded, "esc decision:pass|tag:none") == ["a", "b"]
+    assert ids(loaded, "(esc decision:fail)|!(tag:none)") == ["b", "c"]
+    loaded("filters", "save", "some", "esc|!(tag:none)")
+    assert ids(loaded, "!(@some decision:pass)") == ["b"]
+    wrong = loaded("queue", "--filter", "esc (tag:none")
+    assert wrong.code == 2
+    assert wrong.lines[-1] == "filter, column 5: a parenthesis is not closed. Close it with )."
 
 
 @pytest.mark.parametrize(
@@ -99,15 +108,3 @@ def test_a_kept_filter_or_order_that_cannot_be_asked_is_dropped(
 
 def test_the_help_of_the_queue_says_how_words_are_put_together(cli: Cli) -> None:
     assert f"{RULE}. {EXAMPLE} keeps" in " ".join(cli("queue", "--help").out.split())
-
-
-def test_groups_are_asked_for_and_pointed_at(loaded: Cli) -> None:
-    # a and b are escalated, and b alone is a fail; c alone has a tag.
-    assert ids(loaded, "!(esc decision:pass)") == ["b", "c"]
-    assert ids(loaded, "esc decision:pass|tag:none") == ["a", "b"]
-    assert ids(loaded, "(esc decision:fail)|!(tag:none)") == ["b", "c"]
-    loaded("filters", "save", "some", "esc|!(tag:none)")
-    assert ids(loaded, "!(@some decision:pass)") == ["b"]
-    wrong = loaded("queue", "--filter", "esc (tag:none")
-    assert wrong.code == 2
-    assert wrong.lines[-1] == "filter, column 5: a parenthesis is not closed. Close it with )."

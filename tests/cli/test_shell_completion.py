@@ -70,11 +70,13 @@ def test_names_of_the_desk_are_offered(offered: Offered) -> None:
     assert offered("label", "fee/late", "p") == ["pass"]
 
 
-def test_files_are_left_to_the_shell() -> None:
+def test_files_are_left_to_the_shell_and_what_no_shell_asks_is_refused() -> None:
     found = ShellComplete(group, {}, "reviewdesk", VARIABLE)
     for words in (["open"], ["judge"], ["judge", "--panel"], ["gate"], ["--desk"], ["calibrate"]):
         (item,) = found.get_completions(words, "sam")
         assert (item.type, item.value) == ("file", "sam")
+    assert answer(group, "csh_source") == 1
+    assert answer(group, "bash_dance") == 1
 
 
 @pytest.mark.usefixtures("filled")
@@ -117,11 +119,6 @@ def test_broken_settings_are_no_words_on_the_prompt(
     monkeypatch.setenv("REVIEWDESK_CONFIG", str(write("config.toml", b"desk = ")))
     assert offered("show", "") == []
     assert capsys.readouterr() == ("", "")
-
-
-def test_what_no_shell_asks_is_refused() -> None:
-    assert answer(group, "csh_source") == 1
-    assert answer(group, "bash_dance") == 1
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 import pytest
 
-from reviewdesk import __version__
 from reviewdesk.cli import cli as root
 from reviewdesk.desk.options import size_of
 from tests.cli.conftest import Cli
@@ -103,11 +102,6 @@ def test_every_command_explains_itself(
         assert "sample_runs" not in line
 
 
-def test_the_version(cli: Cli) -> None:
-    done = cli("--version")
-    assert (done.code, done.out, done.err) == (0, f"reviewdesk, version {__version__}\n", "")
-
-
 WRONG = """
     frobnicate, --frobnicate, queue --frobnicate, queue surplus, label, label v1, label v1 maybe,
     ingest, runs frobnicate, desk verify --expect-head x, queue --order size,
@@ -136,16 +130,13 @@ def test_what_click_quotes_is_harmless(cli: Cli) -> None:
         assert "\x07" not in done.err
 
 
-def test_open_off_a_terminal_prints_the_queue(cli: Cli) -> None:
+def test_open_off_a_terminal_prints_the_queue_by_filter_order_and_blindness(cli: Cli) -> None:
     opened = cli("open", SAMPLES / "support-bot.jsonl")
     assert opened.code == 0
     queue = cli("queue")
     assert opened.out == queue.out
     assert len(opened.out.splitlines()) == 1 + len(cli("queue", "--json").json) == 31
     assert cli("open").out == queue.out
-
-
-def test_open_takes_filter_order_and_blindness(cli: Cli) -> None:
     done = cli("open", SAMPLES / "support-bot.jsonl", "--filter", "esc", "--order=-score")
     assert done.out == cli("queue", "--filter", "esc", "--order", "-score").out
     assert 1 < len(done.out.splitlines()) < 30
@@ -298,7 +289,7 @@ def test_no_missing_desk_is_made(cli: Cli, desk_path: Path, tmp_path: Path, comm
         assert not path.exists()
 
 
-def test_a_word_is_explained(cli: Cli) -> None:
+def test_a_word_is_explained_and_an_unknown_one_is_a_usage_error(cli: Cli) -> None:
     done = cli("explain", "corrected", "rate")
     assert done.code == 0
     assert done.out.startswith("corrected rate: the pass rate corrected")
@@ -309,9 +300,6 @@ def test_a_word_is_explained(cli: Cli) -> None:
     every = cli("explain").out
     for text in ("FIGURES", "FLAGS", "ECE  ", "one vote decides  ", "juror  "):
         assert text in every
-
-
-def test_an_unknown_word_is_a_usage_error(cli: Cli) -> None:
     done = cli("explain", "sensitivty")
     assert (done.code, done.out) == (2, "")
     assert done.lines == ["no word 'sensitivty' is explained. Near: false fails, rules disagree."]

@@ -218,10 +218,13 @@ def test_host_that_refuses_all_models_is_asked_again_at_the_time_it_names(concur
     assert found.host.clock.time < 30 + 2 * 120 * LATENCY
 
 
-def test_a_host_that_refuses_all_models_for_good_is_left_after_the_longest_wait() -> None:
+def test_the_longest_wait_ends_what_is_refused_for_good_and_named_waits() -> None:
     found = asked(dict.fromkeys(["m0", "m1", "m2"], always({})), max_wait=90)
     assert found.outcome == {f"j{at}": (0, LOST) for at in range(3)}
     assert 90 <= found.host.clock.time < 100
+    found = asked({"m1": always({"retry-after": "400"})})
+    assert found.outcome["j1"] == (0, LOST)
+    assert 600 <= found.host.clock.time < 601
 
 
 def test_while_two_models_refuse_and_none_answers_a_third_sends_one_call_at_a_time() -> None:
@@ -276,12 +279,6 @@ def test_pauses_are_waited(wait: str, until: int, limits: dict[str, Any], took: 
     found = asked({"m1": paused}, **limits)
     assert found.turnouts.failed == 0
     assert int(found.host.clock.time) in took
-
-
-def test_named_waits_that_follow_one_another_end_at_the_longest_wait() -> None:
-    found = asked({"m1": always({"retry-after": "400"})})
-    assert found.outcome["j1"] == (0, LOST)
-    assert 600 <= found.host.clock.time < 601
 
 
 def test_a_budget_that_an_answer_shows_to_be_spent_pauses_that_model() -> None:

@@ -69,11 +69,14 @@ def test_the_defaults_written_out_change_nothing() -> None:
     assert bound["alt+1"] == bound["inverted_exclamation_mark"] == "screen.queue"
 
 
-def test_two_actions_may_swap_keys_and_share_one_on_different_screens() -> None:
+def test_two_actions_may_swap_keys_and_one_keeps_the_dialog_key_that_is_its_own() -> None:
     swapped = keymap(label_pass=["f"], label_fail=["p"])
     assert (swapped.keys("label.pass"), swapped.keys("label.fail")) == (("f",), ("p",))
     assert keymap(sort=["p"]).keys("sort") == ("p",)
     assert keymap(defer=["q"], quit=["Q"]).keys("defer") == ("q",)
+    assert keymap(shallower=["h", "esc"]).keys("shallower") == ("h", "escape")
+    assert keymap(shallower=["h"]).keys("shallower") == ("h",)
+    assert keymap(copy=["ctrl+c"], quit_anywhere=["ctrl+q"]) == keymap()
 
 
 @pytest.mark.parametrize(
@@ -133,12 +136,6 @@ def test_two_actions_may_swap_keys_and_share_one_on_different_screens() -> None:
 )  # fmt: skip
 def test_what_is_refused(overrides: dict[str, list[str]], said: str) -> None:
     assert refusal(overrides).startswith(said)
-
-
-def test_an_action_keeps_the_dialog_key_that_is_its_own() -> None:
-    assert keymap(shallower=["h", "esc"]).keys("shallower") == ("h", "escape")
-    assert keymap(shallower=["h"]).keys("shallower") == ("h",)
-    assert keymap(copy=["ctrl+c"], quit_anywhere=["ctrl+q"]) == keymap()
 
 
 @pytest.mark.slow

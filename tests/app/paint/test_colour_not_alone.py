@@ -174,16 +174,13 @@ def test_a_rule_that_decides_otherwise_is_marked(item: Item, width: int) -> None
     assert plain(rules_lines(altered(item, decision=Decision.FAIL), width)) != text
 
 
-def test_a_check_says_how_it_ended(item: Item) -> None:
+def test_a_check_says_how_it_ended_and_an_undone_label_that_it_is(item: Item) -> None:
     texts = set()
     for ended in (True, False, None):
         body: Any = {**item.verdict.body, "checks": [{"name": "length", "pass": ended}]}
         changed = replace(item, verdict=replace(item.verdict, body=body))
         texts.add(plain(item_lines(changed, 79, hidden=False)))
     assert len(texts) == 3
-
-
-def test_an_undone_label_says_so(item: Item) -> None:
     event = Event(
         1, 1, "label", "ann", "ann", "2025-01-01T00:00:00Z", "run", "item/1", None, Truth.PASS, {},
         1, None,

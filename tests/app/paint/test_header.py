@@ -44,7 +44,9 @@ def text(header: Header, width: int) -> str:
     return drawn.plain
 
 
-def test_the_header_speaks_in_words_and_keeps_the_name_of_a_page(session: Session) -> None:
+def test_the_header_speaks_in_words_and_what_was_saved_before_is_saved_still(
+    session: Session,
+) -> None:
     wide = text(Header(session, SAVED, pace=PACE), 160)
     start = " support-bot · open · 6 of 30 done · 20 min left · "
     assert wide.startswith(f"{start}flagged 3/15 · random check 1/15 ")
@@ -59,6 +61,9 @@ def test_the_header_speaks_in_words_and_keeps_the_name_of_a_page(session: Sessio
     page = "Calibration 2/4 reliability"
     drawn = text(Header(session, "saved ✓", pace=PACE, page=page), 80)
     assert drawn.startswith(f" {page} · open · 6 of 30 done · ")
+    assert text(Header(session), 80).endswith("saved ✓ ")
+    nothing = replace(session, progress=replace(PROGRESS, labelled=0))
+    assert "saved" not in text(Header(nothing), 80)
 
 
 @pytest.mark.parametrize("page", ["", "Calibration 1/4 figures", "Runs"])
@@ -72,12 +77,6 @@ def test_done_time_left_and_saved_outlive_all_else(session: Session, page: str, 
         assert "saved ✓" in drawn, width
         assert ("blind" if view.blind else "open") in drawn, width
     assert "6 of 30 done" in text(header._replace(session=session, jobs=""), 80)
-
-
-def test_what_was_saved_before_is_saved_still(session: Session) -> None:
-    assert text(Header(session), 80).endswith("saved ✓ ")
-    nothing = replace(session, progress=replace(PROGRESS, labelled=0))
-    assert "saved" not in text(Header(nothing), 80)
 
 
 def test_what_was_saved_is_cut_before_the_time_and_after_the_name_of_the_run(

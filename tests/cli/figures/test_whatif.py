@@ -51,13 +51,10 @@ def test_options_are_combined(loaded: Cli) -> None:
     assert [(row["quorum"], row["flipped"]) for row in quorums] == [("2/3", 0), (1.0, 1)]
 
 
-def test_a_zero_has_no_sign(loaded: Cli) -> None:
+def test_one_verdict_and_a_zero_without_a_sign(loaded: Cli) -> None:
     for written in ("-0", "-0.0", "0"):
         [found] = loaded("whatif", "--json", f"--trim={written}").json
         assert (found["policy"], str(found["fraction"])) == ("trimmed_mean 0%", "0.0")
-
-
-def test_one_verdict(loaded: Cli) -> None:
     rows = loaded("whatif", "torn", "--json").json
     assert rows[0] | {"differs": False, "decision": "pass", "value": 0.6} == rows[0]
     lowest = next(row for row in rows if row["policy"] == "lowest")
