@@ -316,7 +316,7 @@ def records(
         return
     window = Window(stream, fail, tally)
     if outline.kind == "array" or outline.goes_on:
-        yield from _each(window)
+        yield from _each(window, listed=outline.listed)
     elif any(key in outline.keys for key in lists):
         for key in window.members():
             if key in lists and window.peek() == "[":
@@ -329,11 +329,11 @@ def records(
         raise fail("", f"continues after the end of the {what}", "Remove it.")
 
 
-def _each(window: Window) -> Iterator[Record]:
+def _each(window: Window, *, listed: bool) -> Iterator[Record]:
     start = window.peek()
     while window.peek() == start:
         line = window.line
-        if start == "[":
+        if start == "[" and not listed:
             yield from elements(window, ())
         else:
             yield Record(window.value(f"line {line}"), (), line)

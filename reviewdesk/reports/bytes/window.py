@@ -469,6 +469,10 @@ class Outline:
     streamed: bool = False
     """Whether to stop at a list that its reader checks; ``stopped`` is true if there was one."""
     stopped: bool = False
+    around: dict[str, Any] = field(default_factory=dict)
+    """The first line of JSON Lines, if it is about the others; ``keys`` are those of the second."""
+    listed: bool = False
+    """Whether each line holds a list, and the first one only texts, which name the columns."""
     by_row: bool = False
     """Whether there are more keys than are kept, and every key holds an object."""
 
@@ -550,15 +554,25 @@ def _outline_value(
 
 def outline_array(window: Window, outline: Outline) -> None:
     """Fill the outline from the array at the window's position."""
+    texts: list[str] = []
     for index in window.elements():
         value = window.value(f"$[{index}]")
         outline.length += 1
-        if index == 0 and isinstance(value, list):
-            outline.keys = {str(number): one for number, one in enumerate(value, 1)}
         if index == 0 and isinstance(value, dict):
             outline.keys = value
-        if index == 0 and not isinstance(value, dict | list):
+        elif index == 0 and isinstance(value, list):
+            outline.keys = _numbered(value)
+        elif type(value) is str and index == len(texts) < _MAX_KEYS:
+            texts.append(value)
+            continue
+        elif index == 0 or texts:
             # A list of plain values is not a report, so the rest need not be read.
             return
         outline.length += window.leap()
     outline.goes_on = window.peek() != ""
+    outline.listed = outline.goes_on and bool(texts)
+    outline.keys |= _numbered(texts)
+
+
+def _numbered(row: list[Any]) -> dict[str, Any]:
+    return {str(number): one for number, one in enumerate(row, 1)}

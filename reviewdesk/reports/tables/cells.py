@@ -38,12 +38,12 @@ judge_llm sędzia
 score: score rating value grade result outcome points mark score_value resultado risultato résultat
 ergebnis bewertung punkte punktzahl puntuación puntaje valutazione punteggio 得分 分数 评分 点数
 スコア оценка valoración valoracion calificación calificacion puntuacion pontuação avaliação punti
-voto cijfer ocena betyg
+voto cijfer ocena betyg score_raw raw_score
 item: item item_id example_id question_id case_id sample_id prompt_id custom_id doc_id qid query_id
 trace_id task_id row_id record_id _id conversation_id case example sample id uid uuid row_idx
 test_case test_case_name test_case_id context.span_id span_id nr no no. fall identifiant @key 编号
 序号 番号 номер i idx #
-model: judge_model juror_model model
+model: judge_model juror_model model modell modèle modelo modello 模型 モデル
 vendor: judge_vendor vendor
 pass: pass passed passing verdict vote decision is_correct success criteria_met met urteil
 veredicto verdikt pass/fail pass_fail 判定 结论 вердикт verdetto veredito jugement dictamen juicio
@@ -245,7 +245,7 @@ _SIGN = re.compile(r"([^\w\s])\s*[^\W\d]+\Z")
 NEITHER = re.compile(
     r"neutral|neither|borderline|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium"
     r"|moderate|fair$|same|equal|draw$|both|gleich|🟡|average|unsure|unclear|tie$|teilweise|partiel"
-    r"|parcial|vielleicht|一部|普通|平局|平手|引き分け|무승부|empate|égalité|pareggio|unentschieden"
+    r"|parcial|vielleicht|abst[aei]|enthalt|一部|普通|平局|平手|引き分け|무승부|empate|égalité|pareggio|unentschieden"
     r"|gelijkspel|remis$|a=b$",
     re.IGNORECASE,
 )
@@ -395,6 +395,18 @@ def name(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(filter(None, map(name, value)))
     return str(value).strip() if isinstance(value, str | int | float) else ""
+
+
+def flat_names(cells: Cells) -> tuple[str, ...]:
+    """Return the names of cells; for an object in a cell also ``CELL.KEY`` for its keys."""
+    names = []
+    for name, value in cells.items():
+        if name == "^":
+            continue
+        names.append(name)
+        if isinstance(value, dict):
+            names += [f"{name}.{inner}" for inner in value]
+    return tuple(names)
 
 
 def parsed(value: Any) -> Any:

@@ -12,6 +12,7 @@ from reviewdesk.reports.tables.cells import (
     USUAL,
     CellError,
     Cells,
+    flat_names,
     is_amount,
     is_answer,
     is_criterion,
@@ -22,7 +23,7 @@ from reviewdesk.reports.tables.cells import (
     parsed,
     roles_of,
 )
-from reviewdesk.reports.tables.rows import TableRow, flat_names
+from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import at_path, elements
 from reviewdesk.reports.wording import JsonObject
 
@@ -174,10 +175,11 @@ def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:
 
 def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
     """Return the rule for a list or an object without others inside: one answer, or several."""
-    if any(
-        isinstance(one, dict) or (isinstance(one, list) and type(one[0]) is not str)
-        for one in elements
-    ):
+    inner = [one for one in elements if isinstance(one, dict)]
+    lists = any(isinstance(one, list) and type(one[0]) is not str for one in elements)
+    # Beside a name and its score, an object tells how the score was found.
+    few = all(sum(map(is_answer, one.values())) < 2 for one in inner)
+    if lists or (inner and not (few and isinstance(held, dict) and "name" in held)):
         return None
     if isinstance(held, dict):
         for key in ("content", "text"):
@@ -223,15 +225,16 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     """Return the roles of the keys of some objects, or of the keys of an object inside them."""
     keys = dict.fromkeys(key for one in elements for key in one)
     roles = roles_of(key for key in keys if not isinstance(elements[0].get(key), dict))
-    inner = {key: roles_of(one) for key, one in elements[0].items() if isinstance(one, dict)}
-    inner = {key: deep for key, deep in inner.items() if {*ANSWERS} & deep.keys()}
+    inner: dict[str, dict[str, str]] = {}
     for key, one in elements[0].items():
-        if isinstance(one, list) and len(one) == 1 and isinstance(one[0], dict):
-            about = roles_of(one[0])
-            found = {
-                role: f"{key}.0.{about[role]}" for role in ("judge", "reason") if role in about
-            }
-            roles = found | roles
+        single = isinstance(one, list) and len(one) == 1
+        about = one[0] if single else one
+        place = f"{key}.0" if single else key
+        deep = roles_of(about) if isinstance(about, dict) else {}
+        found = {role: f"{place}.{deep[role]}" for role in ("judge", "reason") if role in deep}
+        roles = found | roles
+        if {*ANSWERS} & deep.keys() and not single:
+            inner[key] = deep
     if roles.keys().isdisjoint(ANSWERS) and len(inner) == 1:
         ((key, deep),) = inner.items()
         roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
@@ -443,7 +446,9 @@ class TableSample:
             role = next(role for role in ANSWERS if role in rule)
             rule[role] += f"|{column}"
         if rule is None or "each" not in rule:
-            return rule
+            failed = roles_of(key for one in cells if isinstance(one, dict) for key in one)
+            more = {"error": f"{column}.{failed['error']}"} if "error" in failed else {}
+            return more | rule if rule else rule
         rule = self.side_by_side(rule)
         found = self.inside(rule["each"])
         if rule.get("score") != "@value" and " + " not in rule["each"]:
@@ -531,11 +536,17 @@ class TableSample:
         if own not in {"=*", "*.name"}:
             return rule
         named = (one for one in self.sample[0].cells if not one.startswith("raw_"))
-        judges = {one: (self.held(one) or {}).get("judge", "") for one in named}
-        single = [one for one, judge in judges.items() if judge.replace(one, "*") == own]
+        rules = {one: self.held(one) or {} for one in named}
+        single = [one for one in rules if rules[one].get("judge", "").replace(one, "*") == own]
         if len(single) < 2:
             return rule
-        said = {role: path.replace(column, "*") for role, path in rule.items()}
+        rules[column] = rules.pop(column)  # a role has the path that it has there
+        said = {
+            role: path.replace(one, "*")
+            for one in rules
+            if one in single
+            for role, path in rules[one].items()
+        }
         # The answer of a column is its score, which may be a word.
         said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
         said |= {"dimension": "=*"} if any(map(is_criterion, single)) else {}

@@ -67,7 +67,7 @@ TEXTS = {
 }
 """Words in the names of columns of texts."""
 _INNER = frozenset({"item", "input", "output", "reference"})
-_OUTER = frozenset({"item", "input", "judge"})
+_OUTER = frozenset({"item", "input", "judge", "threshold"})
 """Facts that may stand inside an object of a row, and around a row."""
 _HOLDERS = re.compile(
     r"(?:\w+_)?(?:inputs?|outputs?|data(?:set)?|meta(?:data)?|example|case|row|sample|record|task|answer"
@@ -198,7 +198,11 @@ class TableRoles(TableContent):
             self.roles.setdefault("human", self.roles.pop("reference"))
         around = sample[0].cells.get("^", {}) if sample else {}
         outer = {role: key for role, key in roles_of(around).items() if role in _OUTER}
-        plain = {role: f"^.{key}" for role, key in outer.items() if type(around[key]) in (str, int)}
+        plain = {
+            role: f"^.{key}"
+            for role, key in outer.items()
+            if type(around[key]) in (str, int, float)
+        }
         self.roles = plain | self.roles
         self.roles |= self.inner_roles()
         likely = [one for one in free if JUDGE.search(one) and one not in self.roles.values()]
@@ -351,7 +355,11 @@ class TableRoles(TableContent):
             {str(one.get(item)) for one in rows}
         )
         question = [rubric] if rubric and not asked else []
-        named = [judge] if judge else [one for one in ("name", "model") if one in self.columns]
+        named = (
+            [judge]
+            if judge
+            else [one for one in ("name", self.roles.get("model")) if one in self.columns]
+        )
         if not (judge or output):
             # In a table without responses, the model may be the one that wrote them.
             named = named if asked and {*ANSWERS} & self.roles.keys() else []
@@ -533,9 +541,9 @@ class TableRoles(TableContent):
         known = self.known_words()
         cells = [cell for one in columns for cell in one if str(cell).casefold() not in known]
         cells = [one for one in cells if not (stated_error(one) or USUAL.failure(one))]
+        cells = [one for one in cells if not NEITHER.search(str(one))]
         if not self.has_words(cells) or len(found := sorted({*cells})) == 1:
             return {}
-        found = [word for word in found if not NEITHER.search(word)]
         fails = [word for word in found if _FAILS.match(word)]
         if len(found) == 2:
             # In most languages a word that holds another one, as "incorrect" does, denies it.

@@ -1,6 +1,7 @@
 """Read rows from CSV, from JSON in the shapes that people and pandas write, and binary tables."""
 
 import csv
+import dataclasses
 import io
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,14 @@ from reviewdesk.reports.bytes.window import Outline, Window, not_utf8
 from reviewdesk.reports.mapping.foreign import LateFactError
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
-from reviewdesk.reports.tables.cells import Cells, is_answer, likely_number, roles_of
+from reviewdesk.reports.tables.cells import (
+    Cells,
+    flat_names,
+    is_answer,
+    likely_number,
+    parsed,
+    roles_of,
+)
 from reviewdesk.reports.tables.header import (
     column_names,
     count_up,
@@ -42,6 +50,8 @@ _CELLS_OF = frozenset({"individual_scores", "scores", "values"})
 """Keys of the cells of a column, which is named by the key around them."""
 _TEXTS = frozenset({"input", "output", "human", "reference"})
 """Roles that tell the names of columns from those of rows."""
+_SAYS = frozenset({"score", "pass", "label", "error"})
+"""Roles of what a judge said."""
 _MOST_COLUMNS = 1000
 _MANY = 7
 """More names than this, which each of fewer objects has, are those of items and not of judges."""
@@ -137,27 +147,36 @@ class Layout(Struct, frozen=True):
         elif self.orient:
             yield from self._rows_by_name(Window(stream, fail, tally))
         else:
-            first, *inner = self.key.split(".")
-            one = self.outline.kind == "object" and not self.outline.goes_on
-            listed = one and isinstance(self.outline.keys.get(first), list)
-            steps = inner if listed or not first else [first, *inner]
-            lists = (first,) if listed else ()
-            names: Sequence[str] = ()
-            for record in records(stream, self.outline, fail, tally, lists, "table"):
-                held = record.value
-                if isinstance(held, list) and not self.key:
-                    if not names and all(isinstance(one, str) for one in held) and roles_of(held):
-                        names = held
-                        continue
-                    names = names or [str(number) for number in range(1, len(held) + 1)]
-                    held = dict(zip(names, held, strict=False))
-                if self.typed:
-                    held = _without_types(held)
-                if steps or not isinstance(held, dict):
-                    place = f"line {record.line}" if record.line else spell_path(record.path)
-                    yield from _rows_inside(held, steps, place, self.outline.keys)
-                else:
-                    yield record.line or record.path, held, ""
+            yield from self._rows_of_records(self.outline, stream, fail, tally)
+
+    def _rows_of_records(
+        self, outline: Outline, stream: BinaryIO, fail: Fail, tally: ImportTally
+    ) -> Iterator[_Found]:
+        first, *inner = self.key.split(".")
+        one = outline.kind == "object" and not outline.goes_on
+        listed = one and isinstance(outline.keys.get(first), list)
+        steps = inner if listed or not first else [first, *inner]
+        lists = (first,) if listed else ()
+        names: Sequence[str] = ()
+        for record in records(stream, outline, fail, tally, lists, "table"):
+            held = record.value
+            if outline.around and isinstance(held, dict):
+                if held == outline.around:
+                    continue
+                held = {**held, "^": outline.around}
+            if isinstance(held, list) and not self.key:
+                if not names and all(isinstance(one, str) for one in held) and roles_of(held):
+                    names = held
+                    continue
+                names = names or [str(number) for number in range(1, len(held) + 1)]
+                held = dict(zip(names, held, strict=False))
+            if self.typed:
+                held = _without_types(held)
+            if isinstance(held, dict) and not steps:
+                yield record.line or record.path, held, ""
+                continue
+            place = f"line {record.line}" if record.line else spell_path(record.path)
+            yield from _rows_inside(held, steps, place, outline.keys)
 
     def _rows_by_name(self, window: Window) -> Iterator[_Found]:
         rows: Iterator[tuple[str, Any]]
@@ -221,7 +240,7 @@ def layout_of(look: FirstLook) -> Layout | None:
         return _csv_layout(look.text)
     if look.kind != "json":
         return None
-    outline = look.outline
+    outline = _with_heading(look)
     if outline.kind == "object" and not outline.goes_on:
         if found := _columns_layout(outline):
             return found
@@ -232,6 +251,17 @@ def layout_of(look: FirstLook) -> Layout | None:
                 return _unwrapped(rows, outline.first(rows), outline)
     several = outline.kind == "array" or outline.goes_on
     return _unwrapped("", outline.keys, outline, several=several) if outline.keys else None
+
+
+def _with_heading(look: FirstLook) -> Outline:
+    """Return the outline of JSON Lines by the second one, if the first is about all others."""
+    outline = look.outline
+    if outline.goes_on and outline.kind == "object" and not _SAYS & roles_of(outline.keys).keys():
+        second = parsed("".join(look.text.split("\n")[1:2]))
+        apart = isinstance(second, dict) and outline.keys.keys().isdisjoint(second)
+        if apart and {"item"} < roles_of(second).keys() & {"item", *_SAYS}:
+            return dataclasses.replace(outline, keys=second, around=outline.keys)
+    return outline
 
 
 def _columns_layout(outline: Outline) -> Layout | None:
@@ -450,18 +480,6 @@ def with_columns(layout: Layout, rows: Iterable[TableRow], fail: Fail) -> Layout
         if len(inner) < _MOST_COLUMNS:
             inner.update(dict.fromkeys(flat_names(row.cells)))
     return replace(layout, columns=(*names, *(name for name in inner if name not in names)))
-
-
-def flat_names(cells: Cells) -> tuple[str, ...]:
-    """Return the names of cells; for an object in a cell also ``CELL.KEY`` for its keys."""
-    names = []
-    for name, value in cells.items():
-        if name == "^":
-            continue
-        names.append(name)
-        if isinstance(value, dict):
-            names += [f"{name}.{inner}" for inner in value]
-    return tuple(names)
 
 
 @lru_cache(maxsize=2)

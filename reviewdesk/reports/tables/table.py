@@ -539,7 +539,8 @@ def _fits(look: FirstLook) -> bool:
             return False
         asked = {"item", "input"} & roles.keys() and len(layout.columns) > 1
         return bool(asked or ("judge" in roles and answer_roles))
-    first = look.outline.first(layout.key) if layout.key else look.outline.keys
+    outline = layout.outline or look.outline
+    first = outline.first(layout.key) if layout.key else outline.keys
     needed = {roles[role] for role in ("item", "judge", *answer_roles) if role in roles}
     if {"item", "judge"} <= roles.keys() and answer_roles:
         return not any(isinstance(first.get(column), dict | list) for column in needed)
