@@ -127,7 +127,7 @@ def _holds_jury(value: Any, held: dict[int, bool]) -> bool:
     return known
 
 
-_JUROR_NAMES = ("name", "id", *SPELLINGS["judge"], "model")
+_JUROR_NAMES = ("name", "id", *SPELLINGS["judge"], "by", "model")
 _RULE = {
     "each": "juror", "judge": "seat", "known": [*_JUROR_NAMES],
     "score": "score", "raw_score": "raw_score", "pass": "|".join(_PASSES), "label": "label",

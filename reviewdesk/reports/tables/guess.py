@@ -252,8 +252,6 @@ class Guesser(TableShapes):
             if own in {"@key", "=*"} and "dimension" not in rule:
                 numbered = any(isinstance(one["@key"], int) for one in self.inside(each))
                 rule["epoch" if own == "@key" and numbered else "dimension"] = own
-        if (asked := self.roles.get("dimension")) and "dimension" not in rule:
-            rule = rule | {"dimension": around + asked}
         return rule
 
     def long(self) -> Guess:
@@ -267,8 +265,6 @@ class Guesser(TableShapes):
             "epoch" if role == "repeat" else role: roles[role] for role in roles if role in BALLOT
         }
         made["score"] = roles.get("score", "score")
-        if raw := self.raw.get(made["score"]):
-            made["raw_score"] = raw
         for role in filter(roles.get, ANSWERS):
             rule = self.held(roles[role])
             if rule and rule.get("judge") == f"={roles[role]}":

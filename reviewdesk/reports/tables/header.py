@@ -72,23 +72,17 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     merged = "" in top[1:] or recur
     if len(below) < 2 or len(second) != len(top) or any(map(is_answer, below)):
         return plain, 1
-    named = not any(third[1:])
     starts = not second[0] or (not top[0] and (recur or ("" in top[1:] and all(second))))
     below_names = merged or len({*below}) < len(below)
-    if not (starts and below_names and third[0] and (named or any(map(is_answer, third[1:])))):
+    if not (starts and below_names and third[0] and any(map(is_answer, third[1:]))):
         return plain, 1
     group = ""
     names: list[str] = []
     for name, sub in zip(top, second, strict=True):
         group = name or (group if sub else "")
         names.append("_".join(filter(None, (group, sub))) if merged else name or sub)
-    if named:
-        names[0] = third[0]
-    elif not (names[0] or is_answer(third[0])):
-        names[0] = "item"
-    if len({*names}) < len(names) or not all(names[1:]):
-        return plain, 1
-    return tuple(names), 3 if named else 2
+    names[0] = names[0] or "item"
+    return tuple(names), 2
 
 
 def _of_levels(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int] | None:

@@ -514,8 +514,6 @@ class TableRoles(TableContent):
                 whole = items > 1 < judges and items * judges == len(self.sample)
                 if len(keys) == 1 and whole and not self.recurs([one, judge]):
                     return one  # everyone rates every item
-            if first in free and self.recurs([first]) and not self.answers(first):
-                return first
         cells = self.cells(first)
         named = all(isinstance(one, str) and len(one) <= SHORT for one in cells)
         whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1

@@ -236,10 +236,8 @@ def layout_of(look: FirstLook) -> Layout | None:
     """Return the layout that a file's start shows, by its first row, or None if it is no table."""
     if look.kind in binary.KINDS:
         return Layout(look.columns, kind=look.kind)
-    if look.kind == "text":
-        return _csv_layout(look.text)
     if look.kind != "json":
-        return None
+        return _csv_layout(look.text) if look.kind == "text" else None
     outline = _with_heading(look)
     if outline.kind == "object" and not outline.goes_on:
         if found := _columns_layout(outline):
@@ -374,9 +372,6 @@ def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
             return key, first
         if any(map(_is_jury, first.values())):
             return key, first
-        of_judge = {*around} & {"judge", "item", "input", "output"} == {"judge"} and held[1:]
-        if of_judge and not {"judge", "dimension"} & roles.keys():
-            return key, first  # its answers on items, if nothing says what they ask
         if role := next((one for one in ("output", "item") if one in roles), ""):
             # Texts around a list, and a judge or a question beside a name, are those of ballots.
             texts = role == "item" and {"input", "output"} & around
@@ -416,16 +411,13 @@ def _orient(document: Cells) -> str:
     data = document.get(_data_key(document))
     if isinstance(data, list) and data and isinstance(data[0], list):
         # The values of a sheet, as Google's API gives them, begin with the header.
-        if "columns" not in document:
-            return "split" if all(isinstance(one, str) for one in data[0]) else ""
-        return "split" if isinstance(document["columns"], list) else ""
+        named = document.get("columns", all(isinstance(one, str) for one in data[0]))
+        return "split" if isinstance(named, list) or named is True else ""
     rows = list(document.values())
     lists = [one[0] for one in rows if isinstance(one, list) and one and isinstance(one[0], dict)]
     if len(lists) == len(rows) and all(lists):
-        rows = lists
-        return (
-            "named" if len(rows) > 1 and all(one.keys() == rows[0].keys() for one in rows) else ""
-        )
+        alike = len(rows) > 1 and all(one.keys() == lists[0].keys() for one in lists)
+        return "named" if alike else ""
     if len(rows) < 2 or not all(isinstance(one, dict) and one for one in rows):
         return ""
     if count_up([*document]):
@@ -499,8 +491,6 @@ def _csv_layout(text: str) -> Layout | None:
         titles: list[list[str]] = []
         while start and not is_header(start[0], most):
             titles.append(start.pop(0))
-        if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
-            titles.append(start.pop(0))
         if len(start) > 2 and {len(start[0]) + 1} == {*map(len, start[1:])}:
             start[0].insert(0, "")  # R writes no name above those of rows
         if start and len(start[0]) > 1:
@@ -542,10 +532,8 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
             if header:
                 if header < layout.headers or is_header(fields, sum(map(bool, columns))):
                     header -= 1
-                    if (
-                        layout.headers == 1
-                        and named_apart([*map(on_a_line, fields)])[1 - width :] != columns[1:]
-                    ):
+                    names = named_apart([*map(on_a_line, fields)])
+                    if layout.headers == 1 and names[1 - width :] != columns[1:]:
                         raise fail(f"line {place}", "is a header of over 64 KiB", "")
                     top = fields
                 continue

@@ -171,8 +171,6 @@ class TableShapes(TableRoles):
                 if role in self.roles and self.roles[role] not in named:
                     rule[role] = self.roles[role]
         rule |= {role: self.beside(frame, stems, words) for role, words in _BESIDE.items()}
-        if self.answers(rule["judge"].replace("*", stems[0])):
-            del rule["judge"]
         score = rule["score"]
         others = {role: path for role, path in rule.items() if path not in ("", score)}
         return {"columns": stems, "score": score, **others}
@@ -384,14 +382,6 @@ def are_models(names: Sequence[str]) -> list[str]:
     return [*found] if len({*found.values()}) > 1 and not _frames_of([*found])[0] else []
 
 
-_VERSION = re.compile(
-    r".?.?\Z|.*\d|(?:.*[\W_])?(?:pro|flash|ultra|mini|nano|turbo|large|small|medium|lite|max|instruct"
-    r"|chat|plus|base|latest|strict|lenient|score|verdict|label|vote)\Z",
-    re.IGNORECASE,
-)
-"""Names of versions of one model, or of parts of its one answer."""
-
-
 def _frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
     """Return what columns tell apart beside judges, and what surrounds a judge's name in them.
 
@@ -433,9 +423,6 @@ def _parted(column: str, mark: str, close: str, way: Callable[..., Any]) -> tupl
 def _are_judges(names: Sequence[str], asked: Sequence[str], columns: int) -> bool:
     """Return True if some names are judges' and others those of questions, by some of the pairs."""
     several = len(names) > 1 and len(asked) > 1
-    if len(names) == 1 and JUDGE.search(names[0]) and not SURE.search(names[0]):
-        # The columns of one judge ask different questions, unless they are versions of it.
-        return len(asked) > 1 and not any(JUDGE.search(one) or _VERSION.match(one) for one in asked)
     whole = several and columns == len(names) * len(asked)
     if len(asked) > 1 and all(map(JUDGE.search, names)):
         return whole or any(map(is_criterion, asked))
