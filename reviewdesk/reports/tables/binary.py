@@ -153,8 +153,8 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
                 yield at, ("@key", *names) if keyed else names
             for number, cells in _filled(book[title]):
                 texts = ["" if one is None else str(one) for one in cells] if above else []
-                if above and number >= at and (named := section_of(texts, names)) is not None:
-                    above = named or above
+                if above and number >= at and (named := section_of(texts)):
+                    above = named
                     continue
                 again = [None if one is None else on_a_line(str(one)) for one in cells]
                 if number >= at + lines and any(again) and again != [*names]:

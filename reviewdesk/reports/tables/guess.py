@@ -135,14 +135,13 @@ class Guesser(TableShapes):
             return self.labels(
                 f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
             )
-        if self.given and "judge" not in self.roles:
+        named = self.options.judge_columns
+        if len(named) == 1 and not self.answers(named[0]):
+            self.roles["judge"] = named[0]  # it holds the names of judges
+        elif named or (self.given and "judge" not in self.roles):
             options = self.options
             self.item = self.item or self.item_column()
             return Guess(self.wide(options.judge_columns, options.criteria_columns), self.given)
-        if self.options.judge_columns:
-            named = show_line(self.roles["judge"], 60)
-            problem = f'has a column "{named}" with a judge in each row'
-            return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.file}")
         if self.form:
             return self.long()
         asks = bool({"judge", "dimension"} & self.roles.keys())
@@ -257,7 +256,6 @@ class Guesser(TableShapes):
     def long(self) -> Guess:
         roles = self.roles
         made = {**self.made, "item": self.item, "judge": self.judge_path()}
-        made |= {role: roles[role] for role in ("reason", "error") if role in roles}
         of_people = {*self.columns} >= _OF_PEOPLE
         if of_people or not {*ANSWERS, "error"} & roles.keys():
             return self.unnamed(made)

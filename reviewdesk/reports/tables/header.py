@@ -10,7 +10,7 @@ from reviewdesk.reports.tables.cells import (
     REASONS,
     TOTALS,
     USUAL,
-    is_amount,
+    blank,
     is_answer,
     likely_number,
     roles_of,
@@ -38,11 +38,9 @@ def judge_above(records: Sequence[Sequence[str]]) -> str:
     return ""
 
 
-def section_of(record: Sequence[str], columns: Sequence[str]) -> str | None:
-    """Return the judge that a line between rows names, "" for a repeated header, or None."""
-    if [*map(on_a_line, record)][: len(columns)] == [*columns]:
-        return ""
-    return (sum(map(bool, record)) < 3 and judge_above([record])) or None
+def section_of(record: Sequence[str]) -> str:
+    """Return the judge that a line between rows names, or ""."""
+    return judge_above([record]) if sum(map(bool, record)) < 3 else ""
 
 
 _KEY = re.compile(r"#?\s*([^:=]{2,40}?)\s*[:=]\s*(\S.*)")
@@ -117,11 +115,6 @@ def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         return False
     data = [one for at, one in filled if any(row[at : at + 1] == [one] for row in map(list, below))]
     sure = any(USUAL.vote(one) is not None for one in data)
-    for at, one in filled:
-        if any(map(str.isdecimal, one)):
-            shapes = {_DIGIT.sub("0", row[at]) for row in below if len(row) > at}
-            sure = sure or (shapes == {_DIGIT.sub("0", one)} and not one.isdecimal())
-    data += [one for one in numbers if one not in data]
     rest = roles_of(one for _, one in filled if one not in data)
     decimal = any("." in one for one in numbers)
     return not rest and (2 * len(data) > len(filled) or decimal or sure)
@@ -179,20 +172,12 @@ def _sums_up(cells: Sequence[Any], above: Sequence[Any]) -> bool:
     """
     words = [one for one in cells if isinstance(one, str) and one.strip() and not is_answer(one)]
     label = next(iter(words), "")
-    pairs = [*zip(cells, above, strict=False)]
-    texts = [mine for mine, one in pairs if _kind(one) == "text" and one is not above[0]]
-    count = sum(map(bool, cells)) - bool(label)
-    if len(words) > 1 or not count:
+    if len(words) > 1 or sum(map(bool, cells)) == bool(label):
         return False
-    shared = {(_kind(mine), _kind(one)) for mine, one in pairs[1:]}
-    other = shared & {("number", "word"), ("share", "word"), ("share", "number")}
+    pairs = zip(cells[1:], above[1:], strict=False)
+    texts = [mine for mine, one in pairs if _is_text(one)]
     unlike = not above or _shape(label) != _shape(above[0])
-    return bool(_TOTAL.match(label)) or (
-        unlike
-        and bool(texts)
-        and not any(texts)
-        and (bool(other) or len(texts) > 1 or not cells[0])
-    )
+    return bool(_TOTAL.match(label)) or (unlike and bool(texts) and not any(texts))
 
 
 def _explains(cells: Sequence[Any], above: Sequence[Any]) -> bool:
@@ -201,24 +186,19 @@ def _explains(cells: Sequence[Any], above: Sequence[Any]) -> bool:
     if len(filled) != 1 or not isinstance(filled[0][1], str):
         return False
     at, text = filled[0]
-    if _FOOTNOTE.match(text):
-        return True
     known = above[at] if at < len(above) else None
-    return " " in text.strip() and known not in (None, "") and _kind(known) != _kind(text)
+    return bool(_FOOTNOTE.match(text)) or (
+        " " in text.strip() and not (blank(known) or _is_text(known))
+    )
 
 
 def _shape(cell: Any) -> str:
     return _DIGIT.sub("0", str(cell or "").strip())
 
 
-def _kind(cell: Any) -> str:
-    if not cell or "%" in str(cell):
-        return "share" if cell else ""
-    if is_amount(cell):
-        return "number"
-    if is_answer(cell):
-        return "word"
-    return "text" if " " in str(cell).strip() or len(str(cell)) > _LONGEST_NAME else "name"
+def _is_text(cell: Any) -> bool:
+    text = str(cell or "").strip()
+    return (" " in text or len(text) > _LONGEST_NAME) and not is_answer(cell)
 
 
 _LONGEST_NAME = 24

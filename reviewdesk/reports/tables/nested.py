@@ -540,13 +540,9 @@ class TableSample:
         single = [one for one in rules if rules[one].get("judge", "").replace(one, "*") == own]
         if len(single) < 2:
             return rule
-        rules[column] = rules.pop(column)  # a role has the path that it has there
-        said = {
-            role: path.replace(one, "*")
-            for one in rules
-            if one in single
-            for role, path in rules[one].items()
-        }
+        said: JsonObject = {}
+        for one in (*single, column):
+            said |= {role: path.replace(one, "*") for role, path in rules[one].items()}
         # The answer of a column is its score, which may be a word.
         said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
         said |= {"dimension": "=*"} if any(map(is_criterion, single)) else {}

@@ -197,13 +197,8 @@ class TableRoles(TableContent):
         if truth and all(map(STATED.match, truth)):
             self.roles.setdefault("human", self.roles.pop("reference"))
         around = sample[0].cells.get("^", {}) if sample else {}
-        outer = {role: key for role, key in roles_of(around).items() if role in _OUTER}
-        plain = {
-            role: f"^.{key}"
-            for role, key in outer.items()
-            if type(around[key]) in (str, int, float)
-        }
-        self.roles = plain | self.roles
+        outer = roles_of(key for key, one in around.items() if type(one) in (str, int, float))
+        self.roles = {role: f"^.{outer[role]}" for role in outer if role in _OUTER} | self.roles
         self.roles |= self.inner_roles()
         likely = [one for one in free if JUDGE.search(one) and one not in self.roles.values()]
         self.judged = [
@@ -355,11 +350,8 @@ class TableRoles(TableContent):
             {str(one.get(item)) for one in rows}
         )
         question = [rubric] if rubric and not asked else []
-        named = (
-            [judge]
-            if judge
-            else [one for one in ("name", self.roles.get("model")) if one in self.columns]
-        )
+        likely = [judge] if judge else ["name", self.roles.get("model", "")]
+        named = [one for one in likely if one in self.columns]
         if not (judge or output):
             # In a table without responses, the model may be the one that wrote them.
             named = named if asked and {*ANSWERS} & self.roles.keys() else []

@@ -520,8 +520,8 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
             lines.held = 0
             place = start
             start = reader.line_num + 1
-            if above and not header and (named := section_of(fields, columns)) is not None:
-                above = named or above
+            if above and not header and (named := section_of(fields)):
+                above = named
                 continue
             empty = not fields or not (fields[0].strip() or any(map(str.strip, fields)))
             ruled = delimiter == "|" and not header and all(map(_RULE.match, filter(None, fields)))

@@ -54,7 +54,6 @@ def test_a_refusal_names_the_columns_and_ends_in_the_whole_command(text: str, co
             ("a", "c"),
             'has no column "c" and no judge of that name (its judges: a, b; columns: item, ',
         ),
-        ("item,judge,a\nx,j,1\n", ("a",), 'has a column "judge" with a judge in each row'),
         ("item,a,a\nx,1,2\n", ("a",), 'has the column "a" twice'),
     ],
 )
