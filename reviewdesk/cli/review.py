@@ -482,7 +482,7 @@ def markdown(desk: Desk, run: Run, *_: object) -> Pieces:
 
 @_writes("diagram -o diagram.svg")
 def diagram(desk: Desk, run: Run, *_: object) -> Pieces:
-    """Draw a judge's reliability diagram as SVG: how often it is right by how sure it is."""
+    """Draw how often a judge is right by how sure it is, as SVG."""
     from reviewdesk.desk.export.report import diagram
 
     return [diagram(desk, run)]
