@@ -92,31 +92,28 @@ class JuryEntry:
     result: EntryResult
     replaced: bool
     """Whether a new report is checked in place of what the entry names."""
-    named: list[str] = field(default_factory=list)
-    """The ids of the first few verdicts that match the case."""
-    matches: int = 0
+    matches: list[str] = field(default_factory=list)
+    """The ids of the verdicts that match the case."""
 
     def take(self, verdict: Verdict, jury: JuryReadings) -> None:
         if self.gate.case is not None:
             if self.gate.case not in (verdict.id, verdict.test):
                 return
-            self.matches += 1
-            if len(self.named) < _MOST_NAMED:
-                self.named.append(verdict.id)
-            if self.matches > 1:
-                return
-        self.result.add(
-            hold(one, jury.read(one.target), verdict.id, verdict.test) for one in self.gate.expect
-        )
+            self.matches.append(verdict.id)
+        if len(self.matches) < 2:
+            self.result.add(
+                hold(one, jury.read(one.target), verdict.id, verdict.test)
+                for one in self.gate.expect
+            )
 
     def case_problem(self) -> str:
-        if self.gate.case is None or self.matches == 1:
+        if self.gate.case is None or len(self.matches) == 1:
             return ""
         case = show_line(self.gate.case, 120)
         source = show_line(self.result.source, 120)
         if self.matches:
-            some = ", ".join(f'"{show_line(name, 80)}"' for name in self.named)
-            problem = f'case: "{case}" names {self.matches} verdicts of {source}: {some}'
+            some = ", ".join(f'"{show_line(name, 80)}"' for name in self.matches[:_MOST_NAMED])
+            problem = f'case: "{case}" names {len(self.matches)} verdicts of {source}: {some}'
             hint = "Give an id that is not another verdict's test."
         else:
             problem = f'case: no verdict of {source} has the id or test "{case}"'
