@@ -40,7 +40,7 @@ from reviewdesk.domain.labels.question import parse_question
 from reviewdesk.domain.query.filter import Completion, Option
 from reviewdesk.domain.records import Loaded, QueueRow, Run, Truth, View
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.errors import UsageError
 from reviewdesk.settings import KEPT
 from reviewdesk.views import glossary
 from reviewdesk.views.document import Tone
@@ -319,11 +319,7 @@ def _load(core: Core, path: str) -> None:
         source = files.source(str(files.named(path)))
         return desk.load(source, options, lambda share, _count: report(share))
 
-    def ended(found: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            core.complain(error)
-        if not isinstance(found, Loaded):
-            return
+    def there(found: Loaded) -> None:
         if not core.asking:
             core.review_run(found.run)
         known = "" if found.new else " (known already)"
@@ -334,7 +330,7 @@ def _load(core: Core, path: str) -> None:
         if core.page is not None:
             core.page.arrived()
 
-    core.jobs.start(LOAD, work, ended, what="a report is being loaded")
+    core.background(LOAD, work, there, what="a report is being loaded")
     core.say(f"loading {show_line(path)}", Tone.NOTE)
 
 
