@@ -184,10 +184,9 @@ def clip_middle(text: str, width: int) -> str:
     return clip(text, width, lead=0.5)
 
 
-def pad(text: str, width: int, *, right: bool = False) -> str:
+def pad(text: str, width: int) -> str:
     text = clip(text, width)
-    space = " " * (width - cells(text))
-    return space + text if right else text + space
+    return text + " " * (width - cells(text))
 
 
 Lines: TypeAlias = list[Content]
