@@ -116,7 +116,7 @@ def _make_team(path: Path, other: Path) -> None:
             reviewers.save_draft(ann.conn, ann.find(found, "v6"), "ann", "half a note")
             reviewers.save_seen(ann.conn, [ann.find(found, "v7")], "ann")
             reviewers.keep_texts(ann.conn, "filters", "ann", {"odd": "text~answer"})
-        claim(ben, [ben.conn.execute("SELECT item FROM verdicts").fetchone()[0]])
+        claim(ben, ben.conn.execute("SELECT key FROM verdicts").fetchone()[0])
         ann.opened(second)
         ann.opened(found)
     quiet(path, ["queue", "--run", "run", "--filter", "text~answer"])
