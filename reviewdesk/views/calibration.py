@@ -421,14 +421,14 @@ def _worst(page: CalibrationPage) -> list[Block]:
     """Return a line for each of the worst segments with an interval below that of the run."""
     shown: list[Block] = []
     calm = []
-    for one in page.worst:
-        rate = one.accuracy
+    for by, one in page.worst.items():
+        rate = one.accuracy or Estimate(None)
         if rate.high >= page.accuracy.low:
-            calm.append(one.by)
+            calm.append(by)
             continue
         text = f" is right {number(rate.estimate, 2)} {between(rate)} by {words.labels(one.labels)}"
         name = outside(one.segment, 60)
-        shown.append(Paragraph((f"worst by {one.by}: ", name, f"{text} labels"), Tone.WARN))
+        shown.append(Paragraph((f"worst by {by}: ", name, f"{text} labels"), Tone.WARN))
     if calm:
         shown.append(Paragraph(f"by {', '.join(calm)}: nothing shown", Tone.MUTED))
     return shown

@@ -34,7 +34,7 @@ from reviewdesk.domain.labels.improve import (
     TryVerdict,
     WrittenCandidate,
 )
-from reviewdesk.domain.labels.segments import Composite, WeighedDimension
+from reviewdesk.domain.labels.segments import Composite, SegmentFigures, WeighedDimension
 from reviewdesk.domain.labels.team import (
     Disagreement,
     LabelPair,
@@ -50,7 +50,6 @@ from reviewdesk.domain.panel.asking import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.records import Item, Pace, Run, Truth
 from reviewdesk.domain.run.volatility import AgainstEarlier, EarlierRange, UnanimityWatch
-from reviewdesk.domain.stats.calibration_page import WorstSegment
 from reviewdesk.domain.stats.figures import Estimate, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif import attacks
@@ -144,9 +143,10 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         yield f"over runs {dimensions.count(swing)}", Document(tuple(found))
     rising = UnanimityWatch(EarlierRange("", 4, 60, 0.5, 0.9, 0.4, 0.6, holds=False), 3)
     yield "unanimous", Document(tuple(run_views.over_runs(AgainstEarlier((), rising))))
-    parts = replace(page, worst=tuple(
-        WorstSegment("tag", HOSTILE, 30, Estimate(0.1, 0, end)) for end in (0.01, 1.0)
-    ), probes=bias_probes(desk, run))  # fmt: skip
+    parts = replace(page, worst={
+        by: SegmentFigures(HOSTILE, 30, 30, 3, Estimate(0.1, 0, end))
+        for by, end in (("tag", 0.01), ("test", 1.0))
+    }, probes=bias_probes(desk, run))  # fmt: skip
     yield "calibration with parts", calibration(parts, full=True)
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "what if", whatif.what_if(what_if_of(desk, run))

@@ -37,7 +37,7 @@ from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, WorstSegment
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr
 from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
@@ -125,7 +125,7 @@ def calibration_page(
         sums = confidence_sums(desk, run, made)
         found = made.lines
         parts = full and run.whole == run.verdicts and found.labelled.n > 0
-        worst = _worst_segments(desk, run, made) if parts else ()
+        worst = _worst_segments(desk, run, made) if parts else {}
     reached = summary.strata(made)
     cells = Counter(made.columns.cell[made.columns.decided].tolist())
     fitted = fit(made.headline)
@@ -170,16 +170,14 @@ def _people(desk: Desk, run: Run, accuracy: Estimate) -> PeopleErr | None:
     return PeopleErr(error, None if error.chosen else sensitivity(accuracy, error))
 
 
-def _worst_segments(desk: Desk, run: Run, made: LabelledRows) -> tuple[WorstSegment, ...]:
-    worst = []
+def _worst_segments(desk: Desk, run: Run, made: LabelledRows) -> dict[str, SegmentFigures]:
+    worst = {}
     for by in BY:
-        found = [
-            WorstSegment(by, one.segment, one.labels, one.accuracy)
-            for one in segment_table(made, figures.segment_frame(desk.conn, run.key, by), by)
-            if one.accuracy is not None
-        ]
-        worst += found[:1] if len(found) > 1 else []
-    return tuple(worst)
+        frame = figures.segment_frame(desk.conn, run.key, by)
+        found = [one for one in segment_table(made, frame, by) if one.accuracy is not None]
+        if len(found) > 1:
+            worst[by] = found[0]
+    return worst
 
 
 def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:

@@ -35,7 +35,7 @@ from reviewdesk.domain.gates.such_items import of_counts, pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import LabelledRows
 from reviewdesk.domain.labels.question import LEVEL
 from reviewdesk.domain.labels.segments import composite_low, worst_low
-from reviewdesk.domain.labels.summary import either_answer, panel_intervals
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.safetext import show_line
@@ -254,7 +254,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
         passed,
         decided,
-        others=() if found.design.stands else tuple(one.rows for one in either_answer(made)),
+        others=() if found.design.stands else tuple(one.rows for one in made.either_answer()),
     )
 
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from reviewdesk.domain.gates.join import LabelRow
 from reviewdesk.domain.labels.label_columns import LabelledRows, make_rows
 from reviewdesk.domain.labels.sampling import NOT_STATED, STRATA, Decided, LabelledRow, RunFigures
-from reviewdesk.domain.labels.summary import either_answer
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
@@ -140,7 +139,7 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]
 
 def pass_rate(made: LabelledRows) -> Estimate:
     """Estimate how many such items should pass; the ends cover any truth of unanswered ones."""
-    every = (made, *either_answer(made, as_label=True))
+    every = (made, *made.either_answer(as_label=True))
     rates = [one.share("should_pass", Target.ITEMS) for one in every]
     found: Estimate = widest(rates[0], rates[1:])
     return found

@@ -490,6 +490,24 @@ class LabelledRows:
     def headline(self) -> Rows:
         return self.rows.weighted(self.weights) if self.weighing.design.stands else self.rows
 
+    def either_answer(self, *, as_label: bool = False) -> "tuple[LabelledRows, ...]":
+        """Return the rows with the panel wrong on every unanswered item of the draw, then right.
+
+        ``as_label`` makes every such item a fail, then a pass. Without any, return ().
+        """
+        columns = self.columns
+        asked = columns.unanswered
+        if self.weighing.design.stands:
+            asked = asked & self.weighing.drawn
+        if not asked.any():
+            return ()
+        found = []
+        for answer in (False, True):
+            good = np.full(len(columns), answer) if as_label else columns.passed == answer
+            answered = columns.with_truths(asked, good)
+            found.append(weigh(answered, self.figures, self.source, self.given))
+        return tuple(found)
+
 
 def make_rows(
     labelled: Sequence[LabelledRow],

@@ -84,10 +84,7 @@ def worst_low(
     made: "LabelledRows", frame: Sequence[SegmentVerdict], by: str
 ) -> tuple[float | None, str]:
     """Return the lowest lower end of accuracy for such items, if any, and its segment."""
-    # Imported here because it loads numpy.
-    from reviewdesk.domain.labels.summary import either_answer
-
-    every = (made, *either_answer(made))
+    every = (made, *made.either_answer())
     found = [one for rows in every for one in segment_table(rows, frame, by, Target.ITEMS)]
     lows = [(one.accuracy.low, one.segment) for one in found if one.accuracy is not None]
     if not lows:
@@ -168,10 +165,7 @@ def composites(
     have a label of e: the largest correlation that they can have; those ends also cover any answer
     of the unanswered items. Source: Zou, Huang and Zhang 2009.
     """
-    # Imported here because it loads numpy.
-    from reviewdesk.domain.labels.summary import either_answer
-
-    answers = (made, *(either_answer(made, as_label=True) if target is Target.ITEMS else ()))
+    answers = (made, *(made.either_answer(as_label=True) if target is Target.ITEMS else ()))
     held = defaultdict[str, dict[str, list[SegmentVerdict]]](lambda: defaultdict(list))
     for one in frame:
         if one.key in dimensions:

@@ -30,25 +30,6 @@ from reviewdesk.domain.stats.reliability import brier_interval, fit, gap_interva
 from reviewdesk.domain.verdict import SLACK
 
 
-def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
-    """Return the rows with the panel wrong on every unanswered item of the draw, then right.
-
-    ``as_label`` makes every such item a fail, then a pass. Without any, return ().
-    """
-    columns = made.columns
-    asked = columns.unanswered
-    if made.weighing.design.stands:
-        asked = asked & made.weighing.drawn
-    if not asked.any():
-        return ()
-    found = []
-    for answer in (False, True):
-        good = np.full(len(columns), answer) if as_label else columns.passed == answer
-        answered = columns.with_truths(asked, good)
-        found.append(weigh(answered, made.figures, made.source, made.given))
-    return tuple(found)
-
-
 def split(
     verdicts: Sequence[LabelledRow], rows: Rows, given: Mapping[bytes, bool | None]
 ) -> BlindSplit:
@@ -129,7 +110,7 @@ def panel_intervals(
     found = _of_answers(made, target, sums)
     if target is Target.RUN:
         return found
-    ends = [_of_answers(one, target, sums) for one in either_answer(made)]
+    ends = [_of_answers(one, target, sums) for one in made.either_answer()]
     wide = {
         name: widest(getattr(found, name), [getattr(one, name) for one in ends])
         for name in ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa")

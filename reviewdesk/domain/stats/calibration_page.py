@@ -11,6 +11,7 @@ from reviewdesk.domain.gates.expect import LimitCheck
 from reviewdesk.domain.jurors.facts import BiasProbe, JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
+from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.labels.team import ReviewerError
 from reviewdesk.domain.stats.correction import Cells, Z, lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, PanelIntervals
@@ -34,15 +35,6 @@ class PeopleErr(Struct, frozen=True):
 
     error: ReviewerError
     band: Estimate | None
-
-
-class WorstSegment(Struct, frozen=True):
-    """The segment with the lowest accuracy among those of one property."""
-
-    by: str
-    segment: str
-    labels: int
-    accuracy: Estimate
 
 
 class BlindSplit(Struct, frozen=True):
@@ -96,8 +88,8 @@ class CalibrationPage(Struct, frozen=True):
     """``None`` if one person gave every label."""
     jurors: tuple[JurorCounts, ...] | None = None
     """``None`` if not requested."""
-    worst: tuple[WorstSegment, ...] = ()
-    """One for each property with figures for two or more segments, if requested."""
+    worst: Mapping[str, SegmentFigures] = {}
+    """The segment with the lowest accuracy by each property with figures for two, if requested."""
     probes: tuple[BiasProbe, ...] = ()
     """Associations that the scores should not have, if requested."""
     skipped: tuple[records.Blocker, ...] = ()
