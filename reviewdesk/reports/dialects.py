@@ -1,10 +1,10 @@
 """The registry of readers, in the order in which they are tried on a file."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from reviewdesk.errors import UsageError
 from reviewdesk.reports import deepeval, mcptest
@@ -26,22 +26,7 @@ LAST = mcptest.DIALECT
 
 _SHIPPED = (*canonical.DIALECTS, *_TOOLS, table.DIALECT, LAST)
 _GROUP = "reviewdesk.readers"
-
-
-class FileReader(Protocol):
-    """A reader of another package, named by an entry point of the group ``reviewdesk.readers``.
-
-    The name of the entry point is the name of the format.
-    """
-
-    what: str
-    """The format in words, with an article: ``a report of nemo``."""
-
-    def fits(self, start: str) -> bool:
-        """Return True if a text file whose first 64 KiB are ``start`` has this format."""
-
-    def read(self, stream: BinaryIO) -> Iterable[Mapping[str, Any]]:
-        """Yield verdicts of the form ``reviewdesk.report/1``. Raise ValueError for a bad file."""
+"""The entry points of readers of other packages, each with ``what``, ``fits`` and ``read``."""
 
 
 def named(name: str) -> Dialect | None:
@@ -78,7 +63,7 @@ def _installed() -> dict[str, EntryPoint]:
 
 def _of_package(entry: EntryPoint) -> Dialect:
     try:
-        found: FileReader = entry.load()
+        found: Any = entry.load()
         what = str(found.what)
     except Exception as error:
         problem = f"the reader {entry.name} ({entry.value}) cannot be loaded: {error}"

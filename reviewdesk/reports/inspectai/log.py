@@ -52,7 +52,6 @@ Scores = dict[str, JsonObject]
 
 _ERROR = {"decision": Decision.ERROR.value}
 _FAILED = frozenset([Status.ERROR, Status.TIMEOUT, Status.PARSE_FAIL])
-_NO_RULE = "several scorers are one jury, for which the log states no decision"
 _NO_JURY = "a sample that no model graded has checks and no ballots"
 
 
@@ -129,23 +128,17 @@ def _jury_result(
         found["escalate_for_review"] = True
         found["escalation_reasons"] = [f"no consensus: {', '.join(unscored)} gave no value"]
     failed = bool(jurors) and all(ballot.get("status") in _FAILED for ballot in jurors)
-    if alone is None:
-        bench.remarks.count(_NO_RULE)
-        return {**found, **_ERROR} if failed else found
-    value = values_of[alone]
+    value = values_of[alone] if alone else None
+    if failed and value is None:
+        return {**found, **_ERROR}
+    if alone is None or isinstance(value, dict | list):
+        return found
     if value is None:
-        if failed:
-            return {**found, **_ERROR}
         unknown = all(ballot.get("status") == Status.UNKNOWN for ballot in jurors)
         return {**found, "decision": None if unknown else Decision.INCONCLUSIVE.value}
-    if isinstance(value, dict | list):
-        bench.remarks.count(_NO_RULE)
-        return found
     single = len(jurors) == 1 and jurors[0]["id"] == alone
-    found |= bench.grader.consensus(jurors[0] if single else bench.grader.ballot(value, alone))
-    if "decision" not in found and "label" not in jurors[0]:
-        bench.remarks.count("a score decides nothing by itself, and the log has no pass line")
-    return found
+    ballot = jurors[0] if single else bench.grader.ballot(value, alone)
+    return found | bench.grader.consensus(ballot)
 
 
 def _ballots_of(names: tuple[str, ...], ballots: dict[str, list[Ballot]]) -> list[Ballot]:
