@@ -198,8 +198,8 @@ class Ballot:
     raw_score: float | None = None
     line: float | None = None
     """The threshold of this juror alone, if its file states one."""
-    declined: bool = field(default=False, compare=False)
-    """Whether the juror's own status says that it abstains."""
+    unscaled: bool = field(default=False, compare=False)
+    """Whether the juror gave only a raw number, whose scale is not known."""
 
     @property
     def usable(self) -> bool:
@@ -209,12 +209,6 @@ class Ballot:
     def undetermined(self) -> bool:
         """Whether the ballot has a score but no vote, because no threshold is known."""
         return self.vote is None and self.score is not None and not self.withheld
-
-    @property
-    def unscaled(self) -> bool:
-        """Whether the juror gave only a raw number, whose scale is not known."""
-        silent = self.status is Status.ABSTAINED and not self.declined
-        return silent and self.raw_score is not None
 
 
 def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
@@ -395,6 +389,8 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         withheld = vote is None and spelled is not None
     confidence = number(juror.get("confidence"))
     weight = number(juror.get("weight"))
+    raw_score = number(juror.get("raw_score"))
+    silent = status is Status.ABSTAINED
     return Ballot(
         seat=seat,
         id=juror["id"],
@@ -411,8 +407,8 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         label=label,
         withheld=withheld,
         line=number((juror.get("meta") or {}).get("threshold")),
-        raw_score=number(juror.get("raw_score")),
-        declined=juror.get("status") == Status.ABSTAINED,
+        raw_score=raw_score,
+        unscaled=silent and raw_score is not None and juror.get("status") != Status.ABSTAINED,
     )
 
 

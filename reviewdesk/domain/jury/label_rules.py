@@ -18,7 +18,7 @@ from reviewdesk.domain.jury.rules import (
 )
 from reviewdesk.domain.run.columns import rows_of
 from reviewdesk.domain.run.packing import DECISION_OF, DECISIONS, NOTHING, code_of
-from reviewdesk.domain.stats.dense import Bools, Floats, Ints, cases, looked_up
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules
 from reviewdesk.domain.verdict import FAILED_LABELS, SLACK, Ballot, Decision, Strategy, folded
 from reviewdesk.errors import UsageError
@@ -332,9 +332,8 @@ def turning_labels(
     place = np.arange(len(decision))
     if strategy in LABEL_RULES and strategy is not Strategy.WEIGHTED_VOTE:
         # Most panels give the labels of another one.
-        for _, rows in cases(*columns.code, decision):
-            place[rows] = place[rows][0]
-        first, place = np.unique(place, return_inverse=True)
+        kinds = np.vstack((columns.code, decision))
+        _, first, place = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
         columns = rows_of(columns, first)
         decision = decision[first]
     code = columns.code
@@ -352,4 +351,4 @@ def turning_labels(
     changed[own, own] = np.where((mine != NOTHING) & (others != NOTHING), others, mine)
     made = count_labels(turned, strategy, rules).decision.reshape(s, len(others), n)
     found: Bools = (made != decision).any(axis=1) & (code != NOTHING)
-    return found[:, place]
+    return found[:, place.reshape(-1)]

@@ -84,13 +84,13 @@ class ImportTally:
 _Item = TypeVar("_Item")
 
 
-def together(items: Iterable[_Item], most: int = 64) -> Iterator[list[_Item]]:
-    """Yield items in groups, which saves time; an error is raised after the items before it."""
+def together(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Yield items in groups of 64, which saves time; an error is raised after those before it."""
     some: list[_Item] = []
     try:
         for item in items:
             some.append(item)
-            if len(some) == most:
+            if len(some) == 64:
                 yield some
                 some = []
     except ReviewDeskError:

@@ -28,8 +28,6 @@ from reviewdesk.reports.bytes.strict_json import (
 from reviewdesk.reports.wording import FieldError, Path, spell_path
 
 CHUNK = 1 << 18
-_GROUP = 16
-"""The number of values that are decoded together; the caches of a processor hold so many."""
 NOT_BLANK = re.compile(r"[^ \t\r\n]")
 _OF_TOKENS = "+-." + string.digits + string.ascii_letters
 """The characters of numbers, true, false, null, NaN and Infinity."""
@@ -113,7 +111,7 @@ def read_lines(
     stream: BinaryIO, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE
 ) -> Iterator[tuple[int, Any]]:
     """Yield the values of JSON Lines with their line numbers. Errors end with ``hint``."""
-    for lines in together(text_lines(stream, fail, tally, hint), _GROUP):
+    for lines in together(text_lines(stream, fail, tally, hint)):
         values = decode_clean([line.data for line in lines])
         for line, value in zip(lines, values, strict=True):
             known = value is not UNCLEAN
