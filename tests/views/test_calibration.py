@@ -432,13 +432,16 @@ def test_each_figure_in_a_sentence_and_undefined_ones_say_why() -> None:
     assert confidence(fit(Rows.of([], [])), LINE) == []
 
 
-def test_what_chance_would_show() -> None:
+def test_what_chance_would_show_and_an_interval_are_told_in_words() -> None:
     null = NullEce(expected=0.0534, exact=True, p95=0.0801, p=0.0004)
     assert null_text(null) == (
         "a calibrated judge would show about 0.053 (95% under 0.080), p < 0.001"
     )
     assert null_text(None) == "what a calibrated judge would show is not known"
     assert chance(0.001) == "p 0.001"
+    assert between(None) == "-"
+    assert between(Estimate(0.1, -0.1, 0.25), "+") == "[-0.100, +0.250]"
+    assert between(Estimate(0.5, 0.5, 0.5)) == "exact"
 
 
 @pytest.mark.parametrize(
@@ -458,12 +461,6 @@ def test_two_tests_give_one_answer(ece: float, test: float | None, answer: str) 
     assert f"together {answer}" in drawn
     assert drawn.count("than chance") == 1
     assert "nothing shows" not in drawn
-
-
-def test_an_interval_in_words() -> None:
-    assert between(None) == "-"
-    assert between(Estimate(0.1, -0.1, 0.25), "+") == "[-0.100, +0.250]"
-    assert between(Estimate(0.5, 0.5, 0.5)) == "exact"
 
 
 def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:

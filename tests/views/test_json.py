@@ -52,23 +52,17 @@ def test_without_keys_all_fields_are_given_in_their_order() -> None:
     ]
 
 
-def test_keys_are_chosen_renamed_and_added() -> None:
+def test_keys_are_chosen_renamed_added_and_starred() -> None:
     found = shape(FULL, "count=size id=name word=inner.word x=more.x y=more.y", last=Inner(3))
     assert list(found.items()) == [
         ("count", 1), ("id", "a"), ("word", "yes"), ("x", [1, None]), ("y", None),
         ("last", {"n": 3, "word": None}),
     ]  # fmt: skip
-
-
-def test_a_star_is_all_fields_at_its_place_and_a_key_before_it_keeps_its_place() -> None:
     assert list(shape(Inner(4), "word * again=n").items()) == [
         ("word", None),
         ("n", 4),
         ("again", 4),
     ]
-
-
-def test_a_path_through_none_is_none() -> None:
     assert shape(Outer("b", None), "n=inner.n") == {"n": None}
 
 

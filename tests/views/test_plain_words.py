@@ -122,15 +122,21 @@ def test_a_word_that_has_a_plainer_one_is_on_no_screen() -> None:
     assert [text for text in texts() if pattern.search(text)] == []
 
 
-def test_explain_knows_every_sign_and_short_form() -> None:
+def test_the_glossary_is_short_and_explains_every_sign_flag_and_rule_once() -> None:
     for sign in glossary.SIGNS:
         assert glossary.find(sign.split()[0]).group == "Signs"
     for flag, short in SHORT.items():
         assert glossary.find(short).text, flag
-
-
-def test_the_glossary_is_one_that_a_person_can_read() -> None:
     assert len(glossary.TERMS) <= 80
+    names = [name.casefold() for term in TERMS for name in {term.word, *term.names}]
+    assert sorted(names) == sorted(set(names))
+    assert set(FLAG_TERMS) == set(Flag)
+    for flag in Flag:
+        assert glossary.find(flag.label) is FLAG_TERMS[flag]
+    numeric = {"quorum", "median", "trimmed_mean", "majority", "unanimous", "weighted_average"}
+    assert numeric <= {one.value for one in Strategy}
+    for name in numeric:
+        assert glossary.find(name).text
 
 
 WIDE = LoadOptions(judge_columns=("alba", "bruno", "cleo", "dana"), scale=(1.0, 5.0))
@@ -260,21 +266,6 @@ def test_the_glossary_of_the_docs_holds_every_term_and_sentence() -> None:
         assert table.split("|---|---|\n")[1].strip().splitlines() == rows, group
 
 
-def test_no_word_or_name_is_explained_twice() -> None:
-    names = [name.casefold() for term in TERMS for name in {term.word, *term.names}]
-    assert sorted(names) == sorted(set(names))
-
-
-def test_every_flag_and_rule_is_explained() -> None:
-    assert set(FLAG_TERMS) == set(Flag)
-    for flag in Flag:
-        assert glossary.find(flag.label) is FLAG_TERMS[flag]
-    numeric = {"quorum", "median", "trimmed_mean", "majority", "unanimous", "weighted_average"}
-    assert numeric <= {one.value for one in Strategy}
-    for name in numeric:
-        assert glossary.find(name).text
-
-
 @pytest.mark.parametrize(
     ("written", "word"),
     [("ece", "ECE"), ("Corrected", "corrected rate"), ("R_WG", "r_WG"), ("acc", "accuracy")],
@@ -290,15 +281,12 @@ def test_an_unknown_word_names_its_neighbours() -> None:
         glossary.find("zzzzzz")
 
 
-def test_the_terms_of_a_line_come_in_its_order_and_only_whole_words_count() -> None:
+def test_the_terms_of_a_line_come_in_its_order_and_those_of_a_verdict_by_flags_and_rule() -> None:
     line = "weighted by group  Brier 0.2 corrected 0.6 [0.4, 0.8] ECE 0.1 Brier 0.3, brierish"
     words = [term.word for term in glossary.mentioned([line])]
     assert words == ["weighted by group", "Brier", "corrected rate", "ECE"]
     # Words of everyday are explained on request alone.
     assert glossary.mentioned(["each label of a run, ranged"]) == ()
-
-
-def test_a_verdict_brings_its_flags_then_its_rule() -> None:
     notes = [FlagNote(Flag.SPLIT, "2-1"), FlagNote(Flag.ESCALATED, "stated")]
     words = [term.word for term in glossary.of_verdict(notes, "trimmed_mean")]
     assert words[:4] == ["escalated", "votes split", "trimmed mean", "threshold"]

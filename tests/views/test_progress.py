@@ -27,14 +27,11 @@ def test_the_time_left_is_the_rest_at_the_mean_dwell(dwell: float, words: str) -
     assert time_texts(PROGRESS, found) == (f"{words} left", words)
 
 
-def test_no_time_is_told_before_the_pace_is_steady_or_when_nothing_is_left() -> None:
+def test_progress_is_told_in_words_and_time_only_at_a_steady_pace() -> None:
     assert time_texts(PROGRESS, None) == ("", "")
     assert time_texts(PROGRESS, Pace(100.0, 4)) == ("", "")
     done = Progress(30, 30, 15, 15, 15, 15, 0, 0, 0, left=0)
     assert time_texts(done, Pace(100.0, 30)) == ("", "")
-
-
-def test_progress_is_told_in_words_and_in_short() -> None:
     assert done_texts(PROGRESS) == ("6 of 30 done", "6/30")
     assert strata_text(PROGRESS) == "flagged 3/15 · random check 1/15"
     assert strata_text(replace(PROGRESS, flagged=0, flagged_done=0)) == "random check 1/15"

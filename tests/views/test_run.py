@@ -97,21 +97,24 @@ def test_the_audit_counts_the_verdicts_that_break_a_rule(tmp_path: Path) -> None
     assert "of another band" not in text(found)
 
 
-def test_notes_are_told_in_full(tmp_path: Path) -> None:
+def test_notes_and_what_a_report_says_of_itself_or_not_are_told(tmp_path: Path) -> None:
     _, found = loaded(tmp_path, *THREE)
     assert "NOTES what the reader noticed\n" in text(found)
     note = "a note " + "that goes on " * 30 + "to its end"
     drawn = text(replace(found, run=replace(found.run, notes=(note, "second"))))
     assert note in " ".join(drawn.replace("·", "").split())
     assert "second" in drawn
-
-
-def test_a_report_that_states_nothing_says_so(tmp_path: Path) -> None:
-    _, found = loaded(tmp_path, *THREE)
     drawn = text(replace(found, run=replace(found.run, header={}), filled={"threshold": 0.7}))
     assert "generator - not stated" in drawn
     assert "defaults - none stated" in drawn
     assert "set by you threshold 0.7" in drawn
+    header = {
+        "title": "A *title*",
+        "created_at": "2025-01-30T09:15:00+01:00",
+        "producer": {"name": "juror.py", "version": "2"},
+    }
+    drawn = text(replace(found, run=replace(found.run, header=header)))
+    assert "title A *title*\nmade 2025-01-30 09:15\nproducer juror.py, 2\n" in drawn
 
 
 def test_labels_that_came_with_the_file_are_counted_unless_blind(tmp_path: Path) -> None:
@@ -129,17 +132,6 @@ def test_labels_that_came_with_the_file_are_counted_unless_blind(tmp_path: Path)
         assert "human" not in text(found, blind=True)
     _, found = loaded(tmp_path / "none", verdict("c"), labels=0)
     assert "human" not in text(found)
-
-
-def test_what_a_report_says_of_itself(tmp_path: Path) -> None:
-    _, found = loaded(tmp_path, *THREE)
-    header = {
-        "title": "A *title*",
-        "created_at": "2025-01-30T09:15:00+01:00",
-        "producer": {"name": "juror.py", "version": "2"},
-    }
-    drawn = text(replace(found, run=replace(found.run, header=header)))
-    assert "title A *title*\nmade 2025-01-30 09:15\nproducer juror.py, 2\n" in drawn
 
 
 def test_the_progress_is_told_unless_blind(tmp_path: Path) -> None:

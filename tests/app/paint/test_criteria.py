@@ -120,9 +120,15 @@ def test_a_fold_hides_eight_lines_or_more(tmp_path: Path, rows: int, folds: bool
     assert any(row.startswith("…") for row in shown) is folds
 
 
-def test_nothing_folds_where_all_fits(tmp_path: Path) -> None:
+def test_nothing_folds_where_all_fits_and_a_result_ends_at_the_next_turn_of_any_role(
+    tmp_path: Path,
+) -> None:
     item = talk(tmp_path, spoken())
     assert drawn(item, 400) == drawn(item, None)
+    text = "user: go\n\ntool: " + "\n".join(f"row {n}" for n in range(30))
+    text += "\n\ndata analyst: I see.\n\nplanner: Good."
+    item = item_of(tmp_path, input=text, output="\n".join(f"line {n}" for n in range(99)))
+    assert drawn(item, 100)[-3:] == ["data analyst: I see.", "", "planner: Good."]
 
 
 @pytest.mark.parametrize(
@@ -137,13 +143,6 @@ def test_nothing_folds_where_all_fits(tmp_path: Path) -> None:
 def test_other_texts_do_not_fold_as_tools_do(tmp_path: Path, text: str) -> None:
     item = item_of(tmp_path, input=text, output="\n".join(f"line {n}" for n in range(99)))
     assert drawn(item, 100) == drawn(item, None)
-
-
-def test_a_result_ends_at_the_next_turn_of_any_role(tmp_path: Path) -> None:
-    text = "user: go\n\ntool: " + "\n".join(f"row {n}" for n in range(30))
-    text += "\n\ndata analyst: I see.\n\nplanner: Good."
-    item = item_of(tmp_path, input=text, output="\n".join(f"line {n}" for n in range(99)))
-    assert drawn(item, 100)[-3:] == ["data analyst: I see.", "", "planner: Good."]
 
 
 HUMAN = {"label": "fail", "by": "dr \x1b[2Jsmith", "at": "2024-02-03T04:05:06Z"}

@@ -42,7 +42,7 @@ def drawn(item: Item, room: int, width: int = 79, **reading: object) -> str:
     return "\n".join(line.plain for line in lines)
 
 
-def test_reasons_are_whole_where_the_pane_has_room(item: Item) -> None:
+def test_reasons_are_whole_where_the_pane_has_room_or_a_key_shows_them(item: Item) -> None:
     assert drawn(item, 100).count("and an end") == 2
     cut = drawn(item, 18)
     assert "and an end" not in cut
@@ -53,6 +53,12 @@ def test_reasons_are_whole_where_the_pane_has_room(item: Item) -> None:
     assert [row.rstrip().endswith("…") for row in rows[first + 1 : second + 2]] == [
         False, False, True, False, True,
     ]  # fmt: skip
+    assert drawn(item, 18, open_sections=frozenset({REASONS})).count("and an end") == 2
+    assert drawn(item, 18, find=("end",)).count("and an end") == 2
+    for name in FIGURES:
+        opened = drawn(item, 100, open_sections=frozenset({name}))
+        assert f"▿ {name.upper()}" in opened
+        assert opened.count("▹") == 2
 
 
 def test_a_reason_is_cut_only_where_no_row_is_free_and_a_dissent_last(item: Item) -> None:
@@ -99,15 +105,6 @@ def test_flags_are_whole_and_name_jurors_in_short(tmp_path: Path) -> None:
     assert "the decision turns if any one of gpt-4, gpt-4o turns" in whole
     # Also where no row is free, behind the name of the flag.
     assert f"◆ escalated {said.strip()}" in " ".join(drawn(found, 1, 41).split())
-
-
-def test_a_key_or_a_search_shows_reasons_in_full_and_open_figures_stay_open(item: Item) -> None:
-    assert drawn(item, 18, open_sections=frozenset({REASONS})).count("and an end") == 2
-    assert drawn(item, 18, find=("end",)).count("and an end") == 2
-    for name in FIGURES:
-        opened = drawn(item, 100, open_sections=frozenset({name}))
-        assert f"▿ {name.upper()}" in opened
-        assert opened.count("▹") == 2
 
 
 @pytest.mark.parametrize("width", [1, 12, 40])

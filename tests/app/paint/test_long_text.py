@@ -66,36 +66,27 @@ def test_every_text_fits_every_width(tmp_path: Path, reading: ReadingOptions) ->
             check(item_lines(item, width, hidden=False, reading=reading), width)
 
 
-def test_the_same_words_at_every_width(tmp_path: Path) -> None:
+def test_lines_fold_by_words_under_their_own_indentation_of_a_third_at_most(tmp_path: Path) -> None:
     item = item_of(tmp_path, output=MD)
     for width in (15, 20, 40, 80):
         lines = texts(shown(item, width), "RESPONSE", until="end")
         assert " ".join(" ".join(lines).split()) == " ".join(MD.split())
-
-
-def test_folded_lines_hang_under_their_own_indentation(tmp_path: Path) -> None:
     output = "1. one two three\n    four five six seven"
     lines = texts(shown(item_of(tmp_path, output=output), 12), "RESPONSE", until="end")
     assert lines == ["1. one two", "   three", "    four", "    five six", "    seven"]
-
-
-def test_an_indentation_takes_a_third_of_the_width_at_most(tmp_path: Path) -> None:
     output = " " * 20 + "one two three"
     lines = texts(shown(item_of(tmp_path, output=output), 15), "RESPONSE", until="end")
     # Twenty columns of fifteen: the line starts at the fifth instead.
     assert lines == ["     one two", "     three"]
 
 
-def test_json_that_was_laid_out_stays_so(tmp_path: Path) -> None:
+def test_json_that_was_laid_out_stays_so_and_no_text_is_shown_as_json(tmp_path: Path) -> None:
     output = '{\n      "a":   1,\n"b": 2}'
     lines = shown(item_of(tmp_path, output=output))
     assert texts(lines, "RESPONSE", until="end") == output.split("\n")
     # What is indented here says so, and what was indented already says nothing.
     assert "RESPONSE  JSON, indented here" in "\n".join(shown(item_of(tmp_path, output='{"a":1}')))
     assert "JSON" not in "\n".join(lines)
-
-
-def test_a_field_that_is_no_text_is_shown_as_json(tmp_path: Path) -> None:
     item = item_of(tmp_path, reference=["first", "second"])
     assert texts(shown(item), "REFERENCE", until="end") == ["- first", "- second"]
 

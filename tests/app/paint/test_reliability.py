@@ -107,7 +107,7 @@ def test_the_page_fits_a_small_terminal() -> None:
     assert len(section_lines(diagram(found, "census, n 70"), 78)) <= 21
 
 
-def test_the_table_says_the_same() -> None:
+def test_the_table_says_the_same_and_outside_stands_out_in_its_ink() -> None:
     found = made((0.85, 20, 40), (0.95, 9, 10))
     lines = [" ".join(line.split()) for line in cells(points_lines(found, "n", 78))]
     # As above; .95 ± 1.96 √(.95 · .05 / 10) = .95 ± .135; Wilson of 9 of 10 is .596 to .982.
@@ -115,6 +115,12 @@ def test_the_table_says_the_same() -> None:
     assert "0.9-1.0 10 0.95 0.90 0.60-0.98 0.81-1.00 inside ●" in lines
     narrow = [" ".join(line.split()) for line in cells(points_lines(found, "n", 40))]
     assert "0.8-0.9 40 0.85 0.50 outside, below ▼" in narrow
+    spans = [
+        (span.style, line.plain[span.start : span.end])
+        for line in points_lines(made((0.85, 20, 40)), "n", 78)
+        for span in line.spans
+    ]
+    assert any(ink == Tone.FAIL and text.strip() == "outside, below ▼" for ink, text in spans)
 
 
 def test_one_bin_or_none_and_neighbours_that_share_no_cell() -> None:
@@ -123,15 +129,6 @@ def test_one_bin_or_none_and_neighbours_that_share_no_cell() -> None:
     # .799 and .8 are a 20th of a column apart and belong to two bins.
     found = made((0.799, 8, 10), (0.8, 8, 10))
     assert "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13]).count("●") == 2
-
-
-def test_outside_stands_out_in_its_ink() -> None:
-    spans = [
-        (span.style, line.plain[span.start : span.end])
-        for line in points_lines(made((0.85, 20, 40)), "n", 78)
-        for span in line.spans
-    ]
-    assert any(ink == Tone.FAIL and text.strip() == "outside, below ▼" for ink, text in spans)
 
 
 @pytest.mark.slow

@@ -114,8 +114,22 @@ def test_wrapping_keeps_every_word(width: int) -> None:
     assert joined == text.replace(" ", "")
 
 
-def test_a_wide_character_in_one_column_becomes_an_ellipsis() -> None:
+def test_what_has_no_room_ends_with_a_whole_word_and_a_mark() -> None:
     assert [row.plain for row in styled.paragraph("日本", 1)] == ["…", "…"]
+    # Cut at 24 cells it would end in "turns wi…".
+    assert styled.heading("WHAT IF", 24, "this pass turns with a quorum").plain.split() == [
+        "WHAT", "IF", "this", "pass", "…",
+    ]  # fmt: skip
+    # Of a long word its beginning stays.
+    assert styled.heading("WHAT IF", 30, "x" * 30).plain == f"WHAT IF  {'x' * 20}…"
+    error = "filter, column 1: no fact 'lable'. Write label:none."
+    shown = [content.plain for content in frame.status_lines(error, Tone.FAIL, 30)]
+    assert shown == [" filter, column 1: no fact", " 'lable'. Write label:none."]
+    shown = [content.plain for content in frame.status_lines(error, Tone.WARN, 30)]
+    assert shown == [" filter, column 1: no fact 'l…"]
+    shown = [content.plain for content in frame.status_lines(error * 9, Tone.NOTE, 30)]
+    assert len(shown) == 3
+    assert shown[-1].endswith("…")
 
 
 ROW = QueueRow(
@@ -136,14 +150,11 @@ def test_label_marks(label: Truth | None, deferred: bool, mark: str) -> None:
     assert label_mark(replace(ROW, label=label, deferred=deferred))[0] == mark
 
 
-def test_a_marked_line_says_so_also_in_a_blind_session() -> None:
+def test_a_line_of_a_blind_session_tells_its_mark_id_test_and_label_only() -> None:
     marked = replace(ROW, marked=True)
     for blind in (True, False):
         texts = [queue_line(row, 60, current=False, blind=blind).plain for row in (ROW, marked)]
         assert texts[1] == f" *{texts[0][2:]}"
-
-
-def test_a_blind_line_tells_id_test_and_label_only() -> None:
     twin = replace(
         ROW, decision=Decision.PASS, score=0.9, agreement=1.0, band=Band.HIGH,
         flags=Flag.ESCALATED, stratum="rest/pass", audit=True,
@@ -182,23 +193,3 @@ def test_jury_pane_says_the_word_or_the_raw_score_of_a_juror_without_a_vote(tmp_
     (wordy,) = [text for text in lines if "wordy" in text and "counted" in text and "SPLIT" in text]
     assert "SPLIT INT…" in wordy
     assert any("rated" in text and "raw 4" in text and "waits" in text for text in lines)
-
-
-def test_the_note_of_a_heading_ends_with_a_whole_word() -> None:
-    # Cut at 24 cells it would end in "turns wi…".
-    assert styled.heading("WHAT IF", 24, "this pass turns with a quorum").plain.split() == [
-        "WHAT", "IF", "this", "pass", "…",
-    ]  # fmt: skip
-    # Of a long word its beginning stays.
-    assert styled.heading("WHAT IF", 30, "x" * 30).plain == f"WHAT IF  {'x' * 20}…"
-
-
-def test_an_error_wraps_on_the_status_line_and_its_end_is_marked() -> None:
-    error = "filter, column 1: no fact 'lable'. Write label:none."
-    shown = [content.plain for content in frame.status_lines(error, Tone.FAIL, 30)]
-    assert shown == [" filter, column 1: no fact", " 'lable'. Write label:none."]
-    shown = [content.plain for content in frame.status_lines(error, Tone.WARN, 30)]
-    assert shown == [" filter, column 1: no fact 'l…"]
-    shown = [content.plain for content in frame.status_lines(error * 9, Tone.NOTE, 30)]
-    assert len(shown) == 3
-    assert shown[-1].endswith("…")

@@ -88,7 +88,7 @@ def test_a_label_rule_of_ones_own_and_the_fallback_of_a_count() -> None:
     assert found.label == "ASK A PERSON"
 
 
-def test_jurors_bring_their_weights() -> None:
+def test_jurors_are_checked_and_bring_their_weights() -> None:
     found = Panel("weighted_average", jurors=THREE).aggregate(CAST)
     # (.9 * 1 + .6 * 2 + .3 * 3) / 6 = .5.
     assert found.score == pytest.approx(0.5)
@@ -96,22 +96,23 @@ def test_jurors_bring_their_weights() -> None:
     # (.9 + 1.2 + .3) / 4 = .6.
     assert changed.aggregate(CAST).score == pytest.approx(0.6)
     assert [juror.weight for juror in changed.jurors] == [1.0, 2.0, 1.0]
-
-
-def test_jurors_are_checked() -> None:
     with pytest.raises(UsageError, match="two jurors are named 'j0'"):
         Panel(jurors=(THREE[0], THREE[0]))
     with pytest.raises(UsageError, match=r"x: no vendor 'acme'\. Known: openai"):
         Panel(jurors=[Juror("x", "m", "acme")])
 
 
-def test_a_panel_from_a_file(tmp_path: Path) -> None:
+def test_a_panel_and_the_prompt_of_a_juror_come_from_files(tmp_path: Path) -> None:
     panel = Panel.from_file(SAMPLES / "panel-hosted.yaml")
     assert [juror.name for juror in panel.jurors][:2] == ["sonnet", "gpt"]
     assert panel.jurors[0].price == Price(2.0, 10.0, 0.2, as_of="2026-11-23")
     assert (panel.name, panel.strategy) == ("hosted five", Strategy.TRIMMED_MEAN)
     with pytest.raises(PanelError, match="there is no such file"):
         Panel.from_file(tmp_path / "none.yaml")
+    juror = with_prompt(Juror("a", "m", "vllm"), SAMPLES / "prompt-strict.yaml")
+    assert juror.prompt_version == "strict-1"
+    assert "{output}" in str(juror.prompt)
+    assert juror.prompt_sha256 != Juror("a", "m", "vllm").prompt_sha256
 
 
 def test_collected_ballots_may_be_those_of_a_report() -> None:
@@ -205,13 +206,6 @@ async def test_a_callable_vote_decides_a_live_panel_by_labels() -> None:
     )
     found = await keeping.judge(item, transport=asked, environment=NOBODY)
     assert (found.verdict.get("label"), found.decision) == ("KEEP", Decision.PASS)
-
-
-def test_a_juror_takes_the_prompt_of_a_versioned_file() -> None:
-    juror = with_prompt(Juror("a", "m", "vllm"), SAMPLES / "prompt-strict.yaml")
-    assert juror.prompt_version == "strict-1"
-    assert "{output}" in str(juror.prompt)
-    assert juror.prompt_sha256 != Juror("a", "m", "vllm").prompt_sha256
 
 
 def test_a_juror_without_a_price_takes_that_of_the_table() -> None:

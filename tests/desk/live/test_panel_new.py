@@ -34,21 +34,15 @@ def vendors(panel: PanelSpec) -> list[str]:
     return [one.vendor for one in panel.jurors]
 
 
-def test_each_key_gives_one_juror() -> None:
+def test_each_key_gives_one_juror_and_a_routers_fills_in_what_is_missing() -> None:
     found = panel_new.from_environment({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": "  "})
     assert [(one.vendor, one.model) for one in found.jurors] == [("openai", "gpt-6.1-sol")]
     assert vendors(panel_new.from_environment(FIVE)) == [
         "anthropic", "openai", "gemini", "mistral", "deepseek",
     ]  # fmt: skip
-
-
-def test_a_routers_key_fills_in_the_families_that_are_missing() -> None:
     assert vendors(panel_new.from_environment(ROUTER)) == ["openrouter"] * 5
     both = panel_new.from_environment(ROUTER | {"OPENAI_API_KEY": KEY})
     assert sorted(vendors(both)) == ["openai"] + ["openrouter"] * 4
-
-
-def test_without_any_key_the_variables_are_named() -> None:
     with pytest.raises(UsageError, match="no vendor's API key is set") as caught:
         panel_new.from_environment({})
     assert "ANTHROPIC_API_KEY, OPENAI_API_KEY" in str(caught.value)
