@@ -37,7 +37,6 @@ from reviewdesk.domain.labels.improve import (
 from reviewdesk.domain.labels.segments import Composite, SegmentFigures, WeighedDimension
 from reviewdesk.domain.labels.team import (
     Disagreement,
-    LabelPair,
     Labels,
     Opinion,
     RatedStratum,
@@ -203,7 +202,7 @@ def of_team() -> Iterator[tuple[str, Document]]:
     yield "team of nobody", team_views.team(TeamPage((), nobody, 0, False, 0, 0))
     items = Counter[Labels]({("pass", "fail"): 4, ("pass", "pass"): 20, ("fail", "fail"): 3})
     found = rater_agreement([RatedStratum(items)], ("ann", HOSTILE))
-    pairs = [LabelPair(Truth.PASS, Truth.FAIL, unseen=False)] * 3
+    pairs = [(Truth.PASS, Truth.FAIL)] * 3
     members = tuple(
         TeamMember(name, 27, Pace(123.0, 27), self_agreement(pairs)) for name in ("ann", HOSTILE)
     )

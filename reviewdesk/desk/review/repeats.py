@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.labels.team import LabelPair, repeats_due
+from reviewdesk.domain.labels.team import repeats_due
 from reviewdesk.domain.records import Event, Run, Truth, View
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key, of_reviewer
@@ -116,16 +116,15 @@ class WorkLog:
             self._verdicts[item] = verdicts.keys_of_item(self._desk.conn, self.run.key, item)
         return self._verdicts[item]
 
-    def pairs(self) -> list[LabelPair]:
+    def pairs(self) -> list[tuple[Truth, Truth]]:
+        """Return the first label and the newest repeat of each item, in the order of the latter."""
         logs = self._of_item.values()
         seconds = [second for log in logs if (second := _newest(log, "repeat"))]
         found = []
         for second in sorted(seconds, key=lambda one: one.key):
             first = _newest(self._of_item[_item(second)], "label", second.key)
             if first is not None and first.label and second.label:
-                found.append(
-                    LabelPair(first.label, second.label, bool(second.detail.get("unseen")))
-                )
+                found.append((first.label, second.label))
         return found
 
 

@@ -59,14 +59,6 @@ def _digest(seed: str, item: bytes) -> bytes:
     return hashlib.sha256(f"{seed}\n{item.hex()}".encode()).digest()
 
 
-class LabelPair(Struct, frozen=True):
-    """Both labels of one item; ``unseen`` if no panel answer was seen before the second."""
-
-    first: Truth
-    second: Truth
-    unseen: bool
-
-
 class SelfAgreement(Struct, frozen=True):
     """How often a reviewer's second label equals the first: Wilson's interval, Cohen's kappa."""
 
@@ -78,12 +70,14 @@ class SelfAgreement(Struct, frozen=True):
     kappa: float | None
 
 
-def self_agreement(pairs: Sequence[LabelPair]) -> SelfAgreement:
+def self_agreement(pairs: Sequence[tuple[Truth, Truth]]) -> SelfAgreement:
+    """Compare the first and the second label of each item."""
     n = len(pairs)
-    same = sum(pair.first is pair.second for pair in pairs)
+    same = sum(first is second for first, second in pairs)
     if not n:
         return SelfAgreement(0, 0, None, None, None, None)
-    kappa = cohen_kappa([pair.first for pair in pairs], [pair.second for pair in pairs])
+    firsts, seconds = zip(*pairs, strict=True)
+    kappa = cohen_kappa(firsts, seconds)
     return SelfAgreement(n, same, same / n, *wilson(same, n), kappa)
 
 

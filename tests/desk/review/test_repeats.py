@@ -102,7 +102,7 @@ def test_a_repeat_is_undone_and_redone_across_a_restart(desk: Desk) -> None:
     assert log.pairs() == []
     again.redo()
     log.read()
-    assert [pair.second for pair in log.pairs()] == [Truth.FAIL]
+    assert [second for _, second in log.pairs()] == [Truth.FAIL]
     # A label of the same item is taken back before the repeat is asked of again.
     assert again.item(key).row.label is Truth.PASS
     assert again.verify(head).ok

@@ -6,14 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from reviewdesk.domain.labels.team import (
-    OTHERS,
-    LabelPair,
-    is_double,
-    pace,
-    repeats_due,
-    self_agreement,
-)
+from reviewdesk.domain.labels.team import OTHERS, is_double, pace, repeats_due, self_agreement
 from reviewdesk.domain.records import NOT_WITHHELD, Pace, Truth, Withheld
 from tests.helpers import START
 
@@ -68,7 +61,7 @@ def test_repeats_keep_their_distance_and_who_waits_longest_comes_first() -> None
 
 
 def test_agreement_with_oneself_and_where_it_is_undefined() -> None:
-    pairs = [LabelPair(*pair, unseen=True) for pair in [(P, P)] * 5 + [(F, F)] * 3 + [(P, F)] * 2]
+    pairs = [(P, P)] * 5 + [(F, F)] * 3 + [(P, F)] * 2
     found = self_agreement(pairs)
     assert (found.n, found.same, found.rate) == (10, 8, 0.8)
     # Chance: .7 · .5 passes and .3 · .5 fails make .5, so kappa = (.8 - .5) / (1 - .5) = .6.
@@ -78,7 +71,7 @@ def test_agreement_with_oneself_and_where_it_is_undefined() -> None:
     assert found.low == pytest.approx(0.490162, abs=1e-5)
     assert found.high == pytest.approx(0.943313, abs=1e-5)
     assert self_agreement([]).rate is None
-    one = self_agreement([LabelPair(U, U, unseen=False)])
+    one = self_agreement([(U, U)])
     # All pairs are of one word, so chance alone agrees on every one.
     assert (one.rate, one.kappa) == (1.0, None)
     assert not math.isnan(one.low or 0.0)
