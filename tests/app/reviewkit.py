@@ -202,7 +202,7 @@ class Review:
         ask = self.dialogs.pop()
         self.controller.asking = bool(self.dialogs)
         # The screen below is back in view.
-        self.controller.guard.interrupt()
+        self.controller.guard.hide()
         typed = isinstance(ask.form, PromptForm) and isinstance(answer, str)
         ask.then(FieldInput(answer, given=True) if typed else answer)
         self._take()

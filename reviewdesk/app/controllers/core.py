@@ -421,7 +421,7 @@ class Core:
         self.page = page
         if page is None:
             self._reopen(self.session.item)
-            self.guard.interrupt()
+            self.guard.hide()
         else:
             self.notices[page.where] = Notice()
         return True

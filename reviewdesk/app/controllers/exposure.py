@@ -21,10 +21,6 @@ from reviewdesk.settings import Feedback
 INTERVAL = 0.150
 """Seconds that an item must be on screen before a label, and between two presses of one key."""
 
-REACTION = 0.080
-"""Seconds for saving a label and drawing the next item that do not lengthen the reviewer's wait:
-five keys a second must all count, also on a busy machine."""
-
 _SLACK = 1e-6
 """Tolerance in seconds for rounding errors: 0.4 - 0.25 must count as 0.15."""
 
@@ -44,22 +40,15 @@ class LabelGuard:
         self._shown_at: float | None = None
         self._pressed: dict[str, float] = {}
         self._stray = float("-inf")
-        self._counted = float("-inf")
 
     def hide(self) -> None:
         """Record that what comes next is not on screen yet: no key counts until ``shown``."""
         self._shown_at = None
 
-    def interrupt(self) -> None:
-        self.hide()
-        self._counted = float("-inf")
-
     def shown(self) -> None:
         """Record that the item is on screen, unless it was before."""
         if self._shown_at is None:
-            now = self._clock()
-            answers = now - self._counted <= 2 * self.interval
-            self._shown_at = max(self._counted, now - REACTION) if answers else now
+            self._shown_at = self._clock()
 
     def stray(self) -> None:
         self._stray = self._clock()
@@ -79,10 +68,7 @@ class LabelGuard:
         self._pressed[key] = now
         wait = self.interval - _SLACK
         shown = self._shown_at is not None and now - self._shown_at >= wait
-        counts = shown and now - last >= wait
-        if counts:
-            self._counted = now
-        return counts
+        return shown and now - last >= wait
 
 
 class PartLines(Struct, frozen=True):

@@ -216,7 +216,7 @@ def press_reason(core: Core, key: str) -> None:
     elif not key.isdecimal():
         core.reasons = None
         # A digit that was meant for the line must not label a moment later.
-        core.guard.interrupt()
+        core.guard.hide()
     elif int(key) <= len(line.offered):
         tag = line.offered[int(key) - 1]
         now = core.clock() - core.late

@@ -254,7 +254,6 @@ class RunsController:
         self.verbs: dict[str, Callable[[], None]] = {
             "run.open": self._open,
             "run.remove": self._ask_remove,
-            "run.compare": self._compare,
         }
 
     @property
@@ -295,8 +294,7 @@ class RunsController:
         running = bool(self._core.jobs.text)
         offered = {"run.open": some, "stop": running and "stop"}
         wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
-        other = some and len(self.runs) > 1
-        return {**offered, "run.compare": other, "run.remove": some, **dict.fromkeys(wanted, True)}
+        return {**offered, "run.remove": some, **dict.fromkeys(wanted, True)}
 
     def arrived(self) -> None:
         """Read the runs anew, and stay on the one under the cursor."""
@@ -329,11 +327,6 @@ class RunsController:
     def _open(self) -> None:
         if self._chosen is not None:
             self._core.review_run(self._chosen)
-
-    def _compare(self) -> None:
-        if self._chosen is not None:
-            here = self._chosen.hash == self._core.session.run.hash
-            compare(self._core, "" if here else self._chosen.hash)
 
     def _ask_remove(self) -> None:
         core = self._core

@@ -127,7 +127,6 @@ _SCREENS = (
     Action("improve", SCREENS, "Improve the panel by its labels", "m", CALIBRATION, "improve it"),
     Action("run.open", SCREENS, "Review the chosen run", "enter", RUNS, "review it"),
     Action("run.load", SCREENS, "Load a report", "a", RUNS, "load a file"),
-    Action("run.compare", SCREENS, "Compare with the run under review", "d", RUNS, "compare"),
     Action("run.remove", SCREENS, "Remove the chosen run, keep its labels", "x", RUNS, "remove"),
 )
 _DESK = (

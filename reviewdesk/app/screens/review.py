@@ -315,7 +315,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
             self.front.act(self.front.controller.choose_row, line - 1)
 
     def on_screen_resume(self) -> None:
-        self.front.act(self.front.controller.guard.interrupt)
+        self.front.act(self.front.controller.guard.hide)
 
     def on_key(self, event: events.Key) -> None:
         if event.is_printable and event.key not in self.bound:

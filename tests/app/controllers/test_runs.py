@@ -29,15 +29,10 @@ def shown(review: Review) -> Document:
     return found
 
 
-def test_the_chosen_run_is_compared_or_else_the_newest_of_the_same_items(review: Review) -> None:
+def test_a_comparison_leads_to_the_items_that_were_decided_otherwise(review: Review) -> None:
     again = second_run(review.desk)
-    # The cursor is on the run under review.
-    review.press("screen.runs", "run.compare")
-    assert dialog_page(review).title == f"run against {again.name}"
-    review.answer(False)
-    review.press("first")
-    assert review.hint("run.compare")
-    review.press("run.compare")
+    review.press("screen.runs")
+    review.command(f"compare {again.name}")
     assert dialog_page(review).title == f"run against {again.name}"
     review.answer(True)
     assert dialog_lines(review)[0] == "    2  decided otherwise in again   flip:again"
@@ -47,9 +42,7 @@ def test_the_chosen_run_is_compared_or_else_the_newest_of_the_same_items(review:
 
 
 def test_the_run_under_review_is_not_compared_with_itself(review: Review) -> None:
-    review.press("screen.runs")
-    assert review.hint("run.compare") is False
-    review.press("run.compare")
+    review.command("compare")
     assert review.notice.startswith("no other loaded run judged these items")
     review.command("compare run")
     assert review.notice.startswith("run cannot be compared with itself")
