@@ -252,7 +252,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
         *(confidence(found.fit, found.line) if measured else []),
         *([] if blind else [_which_items(page)]),
         *([_blind_and_open(split)] if measured else []),
-        *([] if blind else people_err(page.people)),
+        *([] if blind else people_err(page.people, page.people_band)),
         *_which_juror(page.jurors, () if blind else page.probes),
         *([_gates(gates, found)] if measured else []),
         *([Section("Tags", (Flow(tags),), "items that carry them")] if tags else []),

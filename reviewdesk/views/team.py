@@ -3,9 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK
-from reviewdesk.domain.labels.team import EDGE, AlternativeTest, Disagreement, TeamMember, TeamPage
+from reviewdesk.domain.labels.team import (
+    EDGE,
+    AlternativeTest,
+    Disagreement,
+    ReviewerError,
+    TeamMember,
+    TeamPage,
+)
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import PeopleErr
+from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -144,11 +151,10 @@ def _notes(item: Disagreement) -> Iterator[Quote]:
             yield Quote(one.note, Tone.MUTED, lead)
 
 
-def people_err(found: PeopleErr | None) -> list[Section]:
+def people_err(error: ReviewerError | None, band: Estimate | None) -> list[Section]:
     """Return how often people err, and the effect on the accuracy."""
-    if found is None:
+    if error is None:
         return []
-    error = found.error
     title = "What if people err?"
     if error.rate.estimate is None:
         return [Section(title, (Paragraph(f"not known: {error.rate.reason}", Tone.MUTED),))]
@@ -163,9 +169,9 @@ def people_err(found: PeopleErr | None) -> list[Section]:
         ("a label is wrong", f"{number(error.rate.estimate)} {ends} of the time"),
         ("ceiling", f"{number(error.ceiling)}: a perfect judge agrees with no more of the labels"),
     ]
-    if found.band is not None:
-        band = f"{found.band.low:.3f} to {found.band.high:.3f}"
-        rows.append(("accuracy", f"{band}, whether people err apart from the panel or with it"))
+    if band is not None:
+        ends = f"{band.low:.3f} to {band.high:.3f}"
+        rows.append(("accuracy", f"{ends}, whether people err apart from the panel or with it"))
     if error.more:
         more = plural(error.more, "second opinion")
         rows.append(("to narrow it", f"{more} more would halve the interval of people's errors"))

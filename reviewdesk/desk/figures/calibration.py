@@ -33,13 +33,12 @@ from reviewdesk.domain.labels.segments import (
     composites,
     segment_table,
 )
-from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.correction import CELLS, Cells
-from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, SimulatedFigure, Target
+from reviewdesk.domain.stats.figures import ConfidenceSums, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, queue, runs
@@ -129,7 +128,6 @@ def calibration_page(
     reached = summary.strata(made)
     cells = Counter(made.columns.cell[made.columns.decided].tolist())
     fitted = fit(made.headline)
-    accuracy = made.share("accuracy")
     return CalibrationPage(
         calibration=found,
         split=summary.split(made.verdicts, made.rows, given),
@@ -141,7 +139,7 @@ def calibration_page(
         labelled=len(made.labelled),
         cells=Cells(*(cells[cell] for cell in range(len(CELLS)))),
         honest=made.share("should_pass"),
-        accuracy=accuracy,
+        accuracy=made.share("accuracy"),
         intervals=summary.panel_intervals(made, Target.RUN, sums),
         # For similar items, as gates see them: their report or file may lack some confidences.
         such=summary.panel_intervals(made, Target.ITEMS),
@@ -150,7 +148,7 @@ def calibration_page(
         jurors=counted,
         tags=tags,
         answer=answer(desk, run),
-        people=_people(desk, run, accuracy),
+        people=people_err(desk, run),
         worst=worst,
         probes=bias_probes(desk, run) if parts else (),
         blockers=blockers(desk, run, found.gaps),
@@ -161,13 +159,6 @@ def calibration_page(
 def confidence_sums(desk: Desk, run: Run, made: LabelledRows) -> dict[int, ConfidenceSums]:
     stated = made.figures.scores_stated
     return figures.confidence_sums(desk.conn, run.key, made.source, scores_stated=stated)
-
-
-def _people(desk: Desk, run: Run, accuracy: Estimate) -> PeopleErr | None:
-    error = people_err(desk, run)
-    if error is None:
-        return None
-    return PeopleErr(error, None if error.chosen else sensitivity(accuracy, error))
 
 
 def _worst_segments(desk: Desk, run: Run, made: LabelledRows) -> dict[str, SegmentFigures]:

@@ -210,7 +210,7 @@ def _run_targets(
             error = people_err(desk, run)
             accuracy = None if found.intervals is None else found.intervals.accuracy
             band = sensitivity(accuracy, error) if error and accuracy else None
-            low = None if band is None or (error and error.chosen) else band.low
+            low = None if band is None else band.low
             values[target] = TargetValue(low, skip=NO_BAND if low is None else "")
         elif target in ASKED:
             asked = found.question

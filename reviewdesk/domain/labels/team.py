@@ -299,12 +299,13 @@ def sensitivity(accuracy: Estimate, error: ReviewerError) -> Estimate | None:
     The estimate is ``(a - e)/(1 - 2e)``, right if people's errors e are independent of the panel's;
     ``None`` if e is a half or more. The band contains it, ``a + e``, and ``a - d``, d the share of
     items on which two people differ: people who err where the panel errs are wrong up to that
-    often. The intervals are joined as by MOVER. Source: Zou and Donner 2008; Rogan and Gladen 1978.
+    often. The intervals are joined as by MOVER. Nothing is known if people chose the items. Source:
+    Zou and Donner 2008; Rogan and Gladen 1978.
     """
     a = accuracy.estimate
     d = error.disagreement.estimate
     e = error.rate.estimate
-    if a is None or d is None or e is None:
+    if error.chosen or a is None or d is None or e is None:
         return None
     low = a - d - math.hypot(a - accuracy.low, error.disagreement.high - d)
     high = a + e + math.hypot(accuracy.high - a, error.rate.high - e)

@@ -12,7 +12,7 @@ from reviewdesk.domain.jurors.facts import BiasProbe, JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.labels.segments import SegmentFigures
-from reviewdesk.domain.labels.team import ReviewerError
+from reviewdesk.domain.labels.team import ReviewerError, sensitivity
 from reviewdesk.domain.stats.correction import Cells, Z, lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, PanelIntervals
 from reviewdesk.domain.verdict import SLACK
@@ -28,13 +28,6 @@ def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -
         return Estimate(None, reason=NO_SIGNAL)
     rate, _ = rogan_gladen(k / n, tp / (tp + fn), tn / (tn + fp))
     return Estimate(rate, *found)
-
-
-class PeopleErr(Struct, frozen=True):
-    """How often people err, and what the judge's accuracy may be given these errors."""
-
-    error: ReviewerError
-    band: Estimate | None
 
 
 class BlindSplit(Struct, frozen=True):
@@ -84,8 +77,8 @@ class CalibrationPage(Struct, frozen=True):
     tags: tuple[records.TagCount, ...]
     blockers: tuple[records.Blocker, ...]
     answer: RunAnswer | None
-    people: PeopleErr | None
-    """``None`` if one person gave every label."""
+    people: ReviewerError | None
+    """How often people err; ``None`` if one person gave every label."""
     jurors: tuple[JurorCounts, ...] | None = None
     """``None`` if not requested."""
     worst: Mapping[str, SegmentFigures] = {}
@@ -101,6 +94,11 @@ class CalibrationPage(Struct, frozen=True):
         left = self.verdicts - self.labelled
         census = self.calibration.design is records.Design.CENSUS and not blind
         return n > 0 and (census or not records.labels_missing(n, left))
+
+    @property
+    def people_band(self) -> Estimate | None:
+        """What the judge's accuracy may be, given that people err."""
+        return None if self.people is None else sensitivity(self.accuracy, self.people)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -57,9 +57,9 @@ def run_figures(page: CalibrationPage) -> dict[str, Any]:
     """Return the figures of a run, with its draw; intervals are of this run, and of such items."""
     such = shape(page.calibration.headline, f"{' '.join(_THREE)} brier gap kappa")
     people = {}
-    if (found := page.people) is not None:
-        band = found.band and shape(found.band, "corrected=estimate low high")
-        people["people"] = shape(found, _PEOPLE) | {"accuracy_band": band}
+    if page.people is not None:
+        band = page.people_band and shape(page.people_band, "corrected=estimate low high")
+        people["people"] = shape(page.people, _PEOPLE) | {"accuracy_band": band}
     return {
         **_calibration(page.calibration),
         **_fit(page.fit),
@@ -292,10 +292,7 @@ def what_if_item(item: Item, rows: Sequence[PolicyResult], *, every: bool) -> li
     ]
 
 
-_PEOPLE = (
-    "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
-    "ceiling=error.ceiling more_opinions=error.more"
-)
+_PEOPLE = "second_opinions=n disagreement error_rate=rate ceiling more_opinions=more"
 
 
 def asked(found: RunAnswer) -> dict[str, Any]:
