@@ -470,7 +470,7 @@ class Core:
         def work(desk: Desk, report: Report) -> object:
             return filters.index(desk, run, lambda share, _count: report(share))
 
-        arrived = lambda _: None if self.page is None else self.page.arrived()  # noqa: E731
+        arrived = lambda _: self.page.arrived() if self.where == RUNS else None  # noqa: E731
         self.background(INDEX, work, arrived)
 
     def back_up(self) -> None:

@@ -115,11 +115,6 @@ class CalibrationController:
         """The result for the page in view, ``None`` until it is read or while it is kept back."""
         return None if self._core.session.withheld else self.results.get(self.page.read)
 
-    @property
-    def how(self) -> object:
-        """The page in view, and the choices by which it shows what was read."""
-        return self.at, self.target, self._core.session.view.blind
-
     def document(self) -> Document:
         session = self._core.session
         blind = session.view.blind
@@ -152,9 +147,6 @@ class CalibrationController:
             "target.switch": targets and self._other_target.value,
         }
         return own | dict.fromkeys(wanted, True)
-
-    def arrived(self) -> None:
-        """Leave the figures as they were read."""
 
     def turn(self, by: int) -> None:
         """Turn ``by`` pages, going round at the ends; a page is read when it is first shown."""
@@ -265,11 +257,6 @@ class RunsController:
         return self._chosen and self._chosen.hash
 
     name = "Runs"
-
-    @property
-    def how(self) -> object:
-        """The run whose details are shown from their start."""
-        return self.shown
 
     @property
     def _listed(self) -> range:

@@ -327,7 +327,7 @@ def _load(core: Core, path: str) -> None:
         # The reader's notes depend on the panel's answers, which a blind session hides.
         notes = () if core.session.view.blind else found.notes
         core.say(" · ".join([notice, *map(show_line, notes)]), Tone.NOTE)
-        if core.page is not None:
+        if core.where == RUNS:
             core.page.arrived()
 
     core.background(LOAD, work, there, what="a report is being loaded")

@@ -78,8 +78,8 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         self._place: tuple[object, ...] = ()
         self._fetches = 0
         self._texts = (0, 0, 0)
-        self._how: object = None
-        """What was drawn last: the panes, the place in the queue, the texts, and how a page was."""
+        self._page: object = None
+        """What was drawn last: the panes, the place in the queue, the texts, and a page."""
 
     @property
     def bound(self) -> dict[str, str]:
@@ -191,8 +191,8 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         if page is None:
             self._draw_review(controller)
         else:
-            self.item.show(partial(painted_page, page.document()), keep=page.how == self._how)
-        self._how = None if page is None else page.how
+            self.item.show(partial(painted_page, page.document()), keep=page.shown == self._page)
+        self._page = None if page is None else page.shown
         jobs = controller.jobs
         name = "" if page is None else page.name
         header = controller.session, controller.saved, jobs.text, controller.figures.pace, name
