@@ -230,12 +230,7 @@ LASTS = timedelta(minutes=10)
 """How long a claim lasts; an item that was left open waits no longer than this."""
 
 
-def claim(conn: ExplainedConnection, reviewer: str, key: int | None, now: datetime) -> bytes | None:
-    with _quickly(conn):
-        return claim_within(conn, reviewer, key, now)
-
-
-def claim_within(conn: Connection, reviewer: str, key: int | None, now: datetime) -> bytes | None:
+def claim(conn: Connection, reviewer: str, key: int | None, now: datetime) -> bytes | None:
     """Claim the item of a verdict, if any, and give up all others; return it if it was free."""
     at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
     query = """DELETE FROM claims WHERE until <= ?1
@@ -250,7 +245,7 @@ def claim_within(conn: Connection, reviewer: str, key: int | None, now: datetime
 
 def release(conn: ExplainedConnection, reviewer: str) -> None:
     if lookup(conn, "SELECT 1 FROM claims WHERE reviewer = ?", (reviewer,)):
-        with _quickly(conn):
+        with writing(conn, hashed=False):
             conn.execute("DELETE FROM claims WHERE reviewer = ?", (reviewer,))
 
 
@@ -259,17 +254,6 @@ def others(conn: Connection, reviewer: str, run: int, at: str) -> dict[int, str]
     query = """SELECT v.key, c.reviewer FROM claims c CROSS JOIN verdicts v
                ON v.item = c.item AND v.run = ? WHERE c.reviewer <> ? AND c.until > ?"""
     return dict(map(tuple, conn.execute(query, (run, reviewer, at))))
-
-
-@contextmanager
-def _quickly(conn: ExplainedConnection) -> Iterator[None]:
-    """Run a transaction that may be lost in a power failure, and so does not wait for the disk."""
-    conn.execute("PRAGMA synchronous=NORMAL")
-    try:
-        with writing(conn, hashed=False):
-            yield
-    finally:
-        conn.execute("PRAGMA synchronous=FULL")
 
 
 class ChainEnd(Struct, frozen=True):

@@ -62,7 +62,7 @@ class Edit(Struct, frozen=True):
             done = events.append(desk.conn, desk.reviewer, [*entries.values()])
             if self.claim is not None:
                 now = desk.clock()
-                held = reviewers.claim_within(desk.conn, desk.reviewer, self.claim, now)
+                held = reviewers.claim(desk.conn, desk.reviewer, self.claim, now)
                 done = replace(done, held=held)
         desk.heard(done)
         return done.events[0]

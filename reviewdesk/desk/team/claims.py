@@ -19,7 +19,8 @@ RENEWED = reviewers.LASTS.total_seconds() / 2
 
 def claim(desk: OpenFile, key: int | None) -> bytes | None:
     """Claim the item of a verdict, if any, and give up all others; return it if it was free."""
-    return reviewers.claim(desk.conn, desk.reviewer, key, desk.clock())
+    with writing(desk.conn, hashed=False):
+        return reviewers.claim(desk.conn, desk.reviewer, key, desk.clock())
 
 
 def open_with(desk: OpenFile, run: Run) -> dict[int, str]:
