@@ -4,7 +4,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from tests.judgekit import PRICE, Room, of_whom
 from tests.live.batch_server import BatchVendors
 from tests.live.builders import KEY
 from tests.live.server import Seen, Server, answer, envelope, verdict
-
-Judge = Callable[..., Any]
 
 
 async def judged(cli: Cli, room: Room, *more: str) -> Done:

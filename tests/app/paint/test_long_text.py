@@ -180,10 +180,6 @@ ATOMS += ["👍", "e\u0301\u0302"]
 TEXTS = st.lists(st.sampled_from(ATOMS), max_size=60).map("".join)
 
 
-def pieces(text: str, first: int, rest: int | None = None) -> list[str]:
-    return [text[a:b] for a, b in cuts(text, first, rest or first)]
-
-
 @given(TEXTS, st.integers(2, 30), st.integers(2, 30))
 def test_pieces_fit_and_only_spaces_are_left_out(text: str, first: int, rest: int) -> None:
     found = cuts(text, first, rest)
@@ -215,7 +211,7 @@ def test_pieces_fit_and_only_spaces_are_left_out(text: str, first: int, rest: in
     ],
 )
 def test_folds(text: str, width: int, expected: list[str]) -> None:
-    assert pieces(text, width) == expected
+    assert [text[start:end] for start, end in cuts(text, width, width)] == expected
 
 
 @given(TEXTS, st.integers(0, 20))

@@ -14,8 +14,6 @@ from tests.cli.conftest import Cli, Done, give, once, rows
 from tests.cli.gatekit import FOUR, Write
 from tests.helpers import numbered, open_desk, report, unmeasure, verdict
 
-FIGURES = ("n", "ece", "brier", "gap", "accuracy")
-
 
 def label_all(count: int) -> None:
     """Label a whole run, the judge being wrong on every fifth."""

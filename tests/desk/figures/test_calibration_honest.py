@@ -27,10 +27,7 @@ from reviewdesk.store.load import ingest
 from reviewdesk.views.calibration import calibration
 from reviewdesk.views.json import figures as shapes
 from tests.desk.figures.test_strip import agree
-from tests.helpers import SHARED, figures_of, load, numbered, open_desk, report, verdict
-
-DATA = SHARED / "data"
-TRIVIA = "triviaqa-gpt4t"
+from tests.helpers import figures_of, load, numbered, open_desk, report, verdict
 
 
 def eighty(folder: Path) -> tuple[Desk, Run]:

@@ -50,7 +50,6 @@ from tests.judgekit import (
     world,
 )
 
-KEY = "sk-live-4f9aT7Qe2LmZ8xWb"
 THREE = tuple(Juror(f"j{at}", f"m{at}", "vllm", weight=at + 1.0) for at in range(3))
 CAST = [ballot("j0", 0.9), ballot("j1", 0.6), ballot("j2", 0.3)]
 NOBODY: Mapping[str, str] = {}

@@ -124,7 +124,7 @@ def test_states_are_the_reports_own_where_it_names_them_and_failed_is_failed() -
     assert _states(assessed(panel(0.5, None, trim=trim))) == ["counted", "failed"]
 
 
-def test_trimmed_and_dissenting_are_two_things() -> None:
+def test_trimmed_and_dissenting_are_two_things_and_a_tie_at_our_cut_is_marked() -> None:
     # At .5 j0 fails and is trimmed low; j4 passes and is trimmed high; j1 fails and is counted.
     # The three that are kept average 1.6 / 3.
     found = assessed(panel(0.1, 0.3, 0.6, 0.7, 0.9), threshold=0.5, strategy="trimmed_mean")
@@ -132,9 +132,6 @@ def test_trimmed_and_dissenting_are_two_things() -> None:
     assert [(seat.trimmed, seat.dissent) for seat in found.seats] == [
         (True, True), (False, True), (False, False), (False, False), (True, False),
     ]  # fmt: skip
-
-
-def test_a_tie_at_our_cut_is_marked_and_a_reported_trim_never_is() -> None:
     seats = panel(0.5, 0.5, 0.9)
     assert [seat.tied for seat in assessed(seats).seats] == [True, False, False]
     seats["trim"] = {"method": "quantile", "dropped_low": ["j0"], "dropped_high": ["j2"]}

@@ -44,7 +44,7 @@ def test_alpha_is_held_to_its_value(alpha: float, named: str, scores: tuple[floa
     assert kinds(turned, threshold=0.5) == [Breach.ESCALATION]
 
 
-def test_r_wg_is_held_to_its_value_and_to_its_ballots() -> None:
+def test_r_wg_is_held_to_its_ballots_under_the_null_that_gives_the_stated_figure() -> None:
     # .9 .9 .1: squares .0711 + .0711 + .2844 = .4267, / 2 * 12 = 2.56: the ballots give -1.56.
     stated = {"value": 0.9, "metric": "r_wg"}
     value = panel(0.9, 0.9, 0.1, agreement=stated, band="high", escalate_for_review=False)
@@ -54,6 +54,13 @@ def test_r_wg_is_held_to_its_value_and_to_its_ballots() -> None:
         "escalation: not reported, but r_wg of the ballots is low",
     )
     assert kinds(value | {"band": "low"}, threshold=0.5) == [Breach.BAND, Breach.ESCALATION]
+    # .5 .75 .75 .75: mean .6875, squares .03515625 + 3 * .00390625 = .046875, / 3 = 1/64.
+    # Uniform: 1 - 12/64 = .8125, high. The record's 1/16: 1 - 16/64 = .75, medium.
+    stated = {"value": 0.75, "metric": "r_wg"}
+    assert kinds(panel(0.5, 0.75, 0.75, 0.75, band="medium", agreement=stated)) == []
+    # Under .9, which no null gives, only the uniform one is left.
+    other = {"value": 0.9, "metric": "r_wg"}
+    assert kinds(panel(0.5, 0.75, 0.75, 0.75, band="medium", agreement=other)) == [Breach.BAND]
 
 
 @pytest.mark.parametrize("metric", ["pairwise", "consensus_share", "variance", "unknown"])
@@ -75,16 +82,6 @@ def test_an_agreement_that_was_not_computed_has_no_band_to_hold(metric: str) -> 
         assert kinds(value, threshold=0.5) == []
     single = panel(0.9, agreement=ALPHA, band="low", escalate_for_review=True)
     assert kinds(single, threshold=0.5) == []
-
-
-def test_r_wg_under_the_null_that_gives_the_stated_figure() -> None:
-    # .5 .75 .75 .75: mean .6875, squares .03515625 + 3 * .00390625 = .046875, / 3 = 1/64.
-    # Uniform: 1 - 12/64 = .8125, high. The record's 1/16: 1 - 16/64 = .75, medium.
-    stated = {"value": 0.75, "metric": "r_wg"}
-    assert kinds(panel(0.5, 0.75, 0.75, 0.75, band="medium", agreement=stated)) == []
-    # Under .9, which no null gives, only the uniform one is left.
-    other = {"value": 0.9, "metric": "r_wg"}
-    assert kinds(panel(0.5, 0.75, 0.75, 0.75, band="medium", agreement=other)) == [Breach.BAND]
 
 
 @pytest.mark.parametrize(

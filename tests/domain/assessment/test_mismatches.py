@@ -175,7 +175,7 @@ def test_same_family_where_the_models_say_otherwise() -> None:
     assert _mismatches(value | {"same_family": True}) == ()
 
 
-def test_trims_are_compared_as_scores_not_names() -> None:
+def test_a_trim_is_held_to_its_scores_and_its_own_fraction_in_any_order_of_names() -> None:
     # .1 .1 .5 .9 .9 drops one .1 and one .9: which of the twins went is all one.
     stated = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j1"], "dropped_high": ["j3"]}
     seats = panel(0.1, 0.1, 0.5, 0.9, 0.9, trim=stated)
@@ -183,9 +183,6 @@ def test_trims_are_compared_as_scores_not_names() -> None:
     stated["dropped_high"] = ["j2"]
     assert _mismatches(seats) == ("trim: reported 0.1 / 0.5, but 0.2 down drops 0.1 / 0.9",)
     assert _mismatches(seats | {"trim": stated | {"method": "median"}}) == ()
-
-
-def test_a_trim_is_held_to_its_own_fraction_in_any_order_of_names() -> None:
     # A fifth of ten drops two at each end: .0 and .1, .8 and .9.
     stated = {"method": "quantile", "dropped_low": ["j1", "j0"], "dropped_high": ["j9", "j8"]}
     assert _mismatches(panel(*(tenth / 10 for tenth in range(10)), trim=stated)) == ()

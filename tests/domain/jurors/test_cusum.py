@@ -31,7 +31,7 @@ def test_cusum_by_hand(z: list[float], row: int) -> None:
     assert (float(top[0]) > 5 + 1e-9) is (row >= 0)
 
 
-def test_who_is_not_settled_is_not_standardised() -> None:
+def test_offsets_are_over_the_deviation_of_a_sample_and_none_where_it_is_not_settled() -> None:
     usual = np.column_stack([np.arange(12.0), np.r_[np.arange(9.0), [np.nan] * 3], np.ones(12)])
     found = standardised(usual, np.full((2, 3), 5.5))
     # The first has twelve that vary, about 5.5; the second nine, and the third never varies.
@@ -39,9 +39,6 @@ def test_who_is_not_settled_is_not_standardised() -> None:
     assert np.isnan(found[:, 1:]).all()
     assert alarms(usual[:, 1:], np.full((2, 2), 9.0)) == (None, [None, None])
     assert alarms(np.empty((0, 0)), np.empty((0, 0))) == (None, [])
-
-
-def test_deviations_are_those_of_a_sample() -> None:
     # 0 to 9: squares about 4.5 add up to 82.5, over 9 degrees of freedom.
     usual = np.arange(10.0)[:, None]
     assert standardised(usual, np.array([[10.5]]))[0, 0] == pytest.approx(6 / (82.5 / 9) ** 0.5)

@@ -84,22 +84,12 @@ def test_figures_follow_from_what_was_said() -> None:
     assert Panel("supermajority", **LABELS).aggregate(alone).pivotal == ()
 
 
-def test_two_labels_that_pass_are_still_two_answers() -> None:
+def test_two_labels_are_two_answers_also_where_both_pass_or_no_vote_is_told() -> None:
     both = counted("KEEP", "MERGE", "KEEP", labels=["KEEP", "MERGE", "REJECT"],
                    passing=["KEEP", "MERGE"])  # fmt: skip
     assert (both.votes.passes, both.votes.answered) == (3, 3)
     assert both.agreement.spread.raw == pytest.approx(-1 / 3)
     assert (both.unanimous_votes, both.split) == (False, True)
-
-
-def labelled(*said: str, strategy: str | None = "majority", **more: Any) -> Assessment:
-    jurors = [{"id": f"c{seat}", "label": word} for seat, word in enumerate(said)]
-    body: Any = {"id": "v", "case": {"test": "v"}, "jurors": jurors, "strategy": strategy, **more}
-    made = {key: value for key, value in body.items() if value is not None}
-    return assess(verdict_from_body(made), escalation_stated=False)
-
-
-def test_a_split_of_labels_without_votes_is_flagged() -> None:
     found = labelled("KEEP", "REJECT")
     # A tie goes to the label seen first, as in cross-judge; nobody is told that it is clear.
     assert found.decision is Decision.PASS
@@ -109,6 +99,13 @@ def test_a_split_of_labels_without_votes_is_flagged() -> None:
     assert found.flags >= Flag.ESCALATED | Flag.SPLIT | Flag.PIVOTAL
     note = next(one for one in found.notes if one.flag is Flag.SPLIT)
     assert note.reason == "1 KEEP, 1 REJECT"
+
+
+def labelled(*said: str, strategy: str | None = "majority", **more: Any) -> Assessment:
+    jurors = [{"id": f"c{seat}", "label": word} for seat, word in enumerate(said)]
+    body: Any = {"id": "v", "case": {"test": "v"}, "jurors": jurors, "strategy": strategy, **more}
+    made = {key: value for key, value in body.items() if value is not None}
+    return assess(verdict_from_body(made), escalation_stated=False)
 
 
 def test_labels_beside_votes_that_one_of_them_lacks() -> None:
