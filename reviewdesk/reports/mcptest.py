@@ -5,9 +5,8 @@ understood are read. The raw object is kept with the verdict, and an import note
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
@@ -389,17 +388,17 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     panels = PanelReader(_RULE, survey, options)
     looked = strict_json.ImportTally(lenient=True)
     some = False
-    held: list[tuple[int, Any, Iterable[FoundJury]]] = []
-    """The only document, whose scores need no survey if it is streamed."""
+    held: list[tuple[int, Any]] = []
+    """The document of a file that is one."""
     learned: dict[str, str] = {}
     """The facts on the run that the documents state."""
     with source.open() as stream:
         for line, document in read(stream, looked):
-            juries = list(find_juries(document))
-            some = some or bool(juries)
-            if not look.outline.goes_on:
-                held.append((line, document, juries))
-            for jury in () if held and look.outline.streamed else juries:
+            held = [] if look.outline.goes_on else [(line, document)]
+            for jury in find_juries(document):
+                some = True
+                if look.outline.streamed:
+                    break
                 panels.survey(_panel(jury))
             if isinstance(document, dict):
                 version = document.get("version") if document.get("tool") == "mcptest" else None
@@ -417,11 +416,9 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         if held:
             tally.nonfinite += looked.nonfinite
             tally.surrogates += looked.surrogates
-        more = () if held else read(stream, tally)
-        lines = ((line, one, find_juries(one)) for line, one in more)
-        for line, document, juries in chain(held, lines):
+        for line, document in held or read(stream, tally):
             secrets = named_secrets(document)
-            for jury in juries:
+            for jury in find_juries(document):
                 where = f"line {line}: {jury.pointer or '/'}" if line else jury.pointer or "/"
                 yield ReportVerdict(where, _verdict(jury, line, panels), secrets=secrets)
         tally.notes.extend([*panels.notes.notes(), *panels.import_notes()])
