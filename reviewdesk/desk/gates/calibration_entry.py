@@ -12,10 +12,8 @@ from reviewdesk.desk.figures.labels_file import file_page, file_rows
 from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.files import named
 from reviewdesk.desk.gates.new_report import JoinedReport, NewReport, OpenDesk, joined_report
-from reviewdesk.desk.team.agreement import people_err
 from reviewdesk.domain.gates.expect import (
     ASKED,
-    BAND,
     COMPOSITE,
     COMPOSITE_OF,
     OF_A_RUN,
@@ -36,7 +34,6 @@ from reviewdesk.domain.labels.label_columns import LabelledRows
 from reviewdesk.domain.labels.question import LEVEL
 from reviewdesk.domain.labels.segments import composite_low, worst_low
 from reviewdesk.domain.labels.summary import panel_intervals
-from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import Rows, measure, scaled_confusion
@@ -57,10 +54,6 @@ NO_SET = "neither reliability nor the rows say what the judge decided and deserv
 ALONE = "no report was read: --report FILE checks a panel by them"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 UNEVEN = "the rows have weights and were not drawn from a run: give reliability"
-NO_BAND = (
-    "the accuracy of the run is not known, or no items drawn for it (open --double) have two "
-    "labels of different people"
-)
 HALF = 0.5
 """The most that a reliability block may differ from its rows, whose weights may be rounded."""
 
@@ -206,12 +199,6 @@ def _run_targets(
             if low is None:
                 raise UsageError(note, "Judge it on every dimension, or weigh others.")
             values[target] = TargetValue(low, note=note)
-        elif target == BAND:
-            error = people_err(desk, run)
-            accuracy = None if found.intervals is None else found.intervals.accuracy
-            band = sensitivity(accuracy, error) if error and accuracy else None
-            low = None if band is None else band.low
-            values[target] = TargetValue(low, skip=NO_BAND if low is None else "")
         elif target in ASKED:
             asked = found.question
             end = target == ASKED[0]

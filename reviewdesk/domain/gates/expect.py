@@ -317,8 +317,6 @@ HONEST = ("honest_rate", "honest_rate_low", "honest_rate_high")
 RANGED = ("accuracy", "gap", "brier", "sensitivity", "specificity", "kappa", "honest_rate")
 """The figures with an interval, by which ``--require-representative`` checks them; its ends are
 targets too."""
-BAND = "accuracy_band_low"
-"""The lower end of the accuracy that a run may have, given that people err."""
 SPLIT = "accuracy_low by "
 """The beginning of the target for a run's worst segment; the property that splits it follows."""
 COMPOSITE = "composite_low"
@@ -337,7 +335,7 @@ CALIBRATION_SPANS: dict[str, Span] = {
     target: next((span for start, span in _OTHERS if target.startswith(start)), _SHARE)
     for target in (
         "ece", "brier", "gap", "auroc", "ece_p", "accuracy", "n", *RATES, "sensitivity",
-        "specificity", "kappa", "honest_rate", BAND, COMPOSITE, *ASKED,
+        "specificity", "kappa", "honest_rate", COMPOSITE, *ASKED,
         *(f"{one}_{end}" for one in RANGED for end in ("low", "high")),
     )
 }  # fmt: skip

@@ -5,7 +5,7 @@ A table has one label per row, or a column of answers for each person.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 from msgspec import Struct
 from pydantic import (
@@ -13,6 +13,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
+    create_model,
     field_validator,
 )
 
@@ -185,32 +186,10 @@ class ScoreFile(Struct, frozen=True):
     """The rows of drawn verdicts that nobody answered; they have no ``correct``."""
 
 
-class _Row(Strict):
-    """The keys of a row, of which each reader needs some; a wrong value of another is left out."""
+class _Checked(Strict):
+    """A row, of whose keys each reader needs some; a wrong value of another is left out."""
 
     model_config = ConfigDict(extra="ignore")
-
-    confidence: Unit = None
-    correct: bool | None = None
-    weight: Amount = None
-    confidence_source: str | None = None
-    truth: Literal["pass", "fail", "unsure"] | None = None
-    id: str | None = None
-    run: str | None = None
-    test: str | None = None
-    item_hash: str | None = None
-    decision: str | None = None
-    stratum: str | None = None
-    pi: Unit = None
-    selection: str | None = None
-    note: str | None = None
-    reviewer: str | None = None
-    time: str | None = None
-    tags: Annotated[list[str], Wanted("a list of texts")] | None = None
-    adjudicated: bool | None = None
-    blind: bool | None = None
-    seen: bool | None = None
-    half: Literal["tuning"] | None = None
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -225,6 +204,17 @@ class _Row(Strict):
             return None
 
 
+_KINDS = get_type_hints(LabelRow) | {
+    "confidence": Unit,
+    "weight": Amount,
+    "pi": Unit,
+    "truth": Literal["pass", "fail", "unsure"] | None,
+    "tags": Annotated[list[str], Wanted("a list of texts")] | None,
+    "half": Literal["tuning"] | None,
+}
+_DECLARED = {name: (kind, None) for name, kind in _KINDS.items() if name != "line"}
+_Row: type[_Checked] = create_model("_Row", __base__=_Checked, **_DECLARED)  # type: ignore[call-overload]
+"""The keys of ``LabelRow``, as they are checked."""
 _OF_JUDGES = frozenset({"confidence", "correct", "weight", "confidence_source"})
 _OF_PEOPLE = frozenset({
     "truth", "id", "run", "item_hash", "note", "reviewer", "time", "tags", "adjudicated", "blind",
