@@ -198,17 +198,13 @@ def hosts(found: Sequence[Host], missing: Sequence[str]) -> list[Fact]:
 def _host(host: Host) -> Fact:
     facts: list[Words] = [outside(host.name, 200)]
     facts += [words.plural(host.calls, "call")] if host.calls else []
-    facts.append("encrypted" if host.is_encrypted else "NOT encrypted")
+    facts.append("encrypted" if host.is_encrypted else Text("NOT encrypted", Tone.WARN))
     if host.proxy:
         facts.append(("through the proxy ", outside(host.proxy, 200)))
     names = joined([outside(name, 80) for name in host.key_env])
     facts.append(("with the key in ", *names) if names else "without a key")
     facts += [outside(", ".join(host.jurors), 2000)] if host.jurors else []
-    text = joined(facts, " · ")
-    if host.is_encrypted:
-        return Fact("host", text)
-    pieces = (Text(piece) if isinstance(piece, str) else piece for piece in text)
-    return Fact("host", tuple(Text(one.text, Tone.WARN, one.outside) for one in pieces))
+    return Fact("host", joined(facts, " · "))
 
 
 # Turnout

@@ -8,8 +8,6 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct
-
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.vendors import ROUTED_AS
@@ -17,33 +15,28 @@ from reviewdesk.domain.panel.vendors import ROUTED_AS
 _DATED = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}\Z")
 
 
-class PriceTable(Struct, frozen=True):
-    """The prices of models by vendor and name, and the date when they were looked up."""
-
-    date: str
-    rows: Mapping[str, Mapping[str, Price]]
-
-    def price(self, vendor: str, model: str) -> Price | None:
-        """Return the price under the longest name that fits the model, or ``None``."""
-        bare = _DATED.sub("", model)
-        fitting = [
-            (len(name), name)
-            for name in self.rows.get(vendor, {})
-            if fnmatchcase(model, name) or fnmatchcase(bare, name)
-        ]
-        return self.rows[vendor][max(fitting)[1]] if fitting else None
+Prices = Mapping[str, Mapping[str, Price]]
+"""The prices of models by vendor and name."""
 
 
 def price_of(vendor: str, model: str) -> Price | None:
     """Return the price of a model from the table, or ``None``."""
     table = price_table()
-    found = table.price(vendor, model)
+    found = listed(table, vendor, model)
     if found is not None or vendor != "openrouter":
         return found
     # OpenRouter passes the vendors' own prices on.
     maker, _, name = model.partition("/")
     own = next((kind for kind, routed in ROUTED_AS.items() if routed == maker), "")
-    return table.price(own, name) or table.price(own, name.replace(".", "-"))
+    return listed(table, own, name) or listed(table, own, name.replace(".", "-"))
+
+
+def listed(table: Prices, vendor: str, model: str) -> Price | None:
+    """Return the price under the longest name that fits the model, or ``None``."""
+    bare = _DATED.sub("", model)
+    rows = table.get(vendor, {})
+    fitting = [one for one in rows if fnmatchcase(model, one) or fnmatchcase(bare, one)]
+    return rows[max(fitting, key=len)] if fitting else None
 
 
 def priced(panel: PanelSpec) -> PanelSpec:
@@ -56,7 +49,7 @@ def priced(panel: PanelSpec) -> PanelSpec:
 
 
 @cache
-def price_table() -> PriceTable:
+def price_table() -> Prices:
     """Read the table; the numbers of a row are the prices of input, cached input and output."""
     text = Path(__file__).with_name("prices.toml").read_text("utf-8")
     found = tomllib.loads(text)
@@ -68,4 +61,4 @@ def price_table() -> PriceTable:
             name: Price(usd, output, cached, as_of=date)
             for name, (usd, cached, output) in models.items()
         }
-    return PriceTable(date, rows)
+    return rows

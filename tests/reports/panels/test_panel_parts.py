@@ -8,20 +8,18 @@ from reviewdesk.domain.panel.juror import Price
 from reviewdesk.errors import PanelError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.panel_file import PromptFile, prompt_from, read_panel, read_prompt
-from reviewdesk.reports.panels.prices import PriceTable, price_of, price_table
+from reviewdesk.reports.panels.prices import listed, price_of, price_table
 from tests.helpers import SAMPLES
 
 
 def test_the_packaged_table_is_dated_and_knows_current_models() -> None:
-    table = price_table()
-    assert table.date == "2026-11-23"
-    assert table.price("openai", "gpt-6.1-sol") == Price(2, 10, 0.1, as_of=table.date)
-    assert table.price("openai", "gpt-5-mini-2025-08-07") == table.price("openai", "gpt-5-mini")
-    assert table.price("anthropic", "claude-haiku-4-5-20251001") == Price(1, 5, 0.1, table.date)
-    assert table.price("anthropic", "claude-sonnet-5-6") is None
-    assert table.price("openai", "gpt-9") is None
-    assert table.price("ollama", "qwen3:8b") is None
-    for vendor, rows in table.rows.items():
+    date = "2026-11-23"
+    assert price_of("openai", "gpt-6.1-sol") == Price(2, 10, 0.1, as_of=date)
+    assert price_of("openai", "gpt-5-mini-2025-08-07") == price_of("openai", "gpt-5-mini")
+    assert price_of("anthropic", "claude-haiku-4-5-20251001") == Price(1, 5, 0.1, date)
+    for vendor, model in (("anthropic", "claude-sonnet-5-6"), ("openai", "gpt-9"), ("vllm", "q")):
+        assert price_of(vendor, model) is None
+    for vendor, rows in price_table().items():
         for name, price in rows.items():
             assert price.cached is not None, (vendor, name)
             assert price.cached <= price.input <= price.output, (vendor, name)
@@ -30,9 +28,9 @@ def test_the_packaged_table_is_dated_and_knows_current_models() -> None:
 def test_the_price_is_the_panels_else_that_of_the_longest_name_or_of_the_routed_vendor(
     tmp_path: Path,
 ) -> None:
-    table = PriceTable("", {"vllm": {"q*": Price(1, 1), "qwen3*": Price(3, 4)}})
-    assert table.price("vllm", "qwen3:8b") == Price(3, 4)
-    assert table.price("vllm", "qwq") == Price(1, 1)
+    table = {"vllm": {"q*": Price(1, 1), "qwen3*": Price(3, 4)}}
+    assert listed(table, "vllm", "qwen3:8b") == Price(3, 4)
+    assert listed(table, "vllm", "qwq") == Price(1, 1)
     panel = tmp_path / "panel.yaml"
     panel.write_text("jurors: [{model: gpt-5, vendor: openai, price: {input: 7, output: 8}}]")
     assert read_panel(panel).jurors[0].price == Price(7, 8)
