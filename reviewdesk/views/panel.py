@@ -262,8 +262,15 @@ _NAMED = 2
 def live_text(found: LiveProgress) -> str:
     """Return text such as ``120/200 · paused: gpt-x, 429, 41 s left · 61/s calls · ETA 1m20s``."""
     parts = [f"{found.done:,}/{found.cases:,}"]
-    if found.pauses:
-        parts.append(f"paused: {pauses_text(found)}")
+    by_length = sorted((pause for pause, _ in found.pauses), key=lambda pause: -pause.left)
+    paused = [
+        f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
+        for pause in by_length[:_NAMED]
+    ]
+    if more := len(by_length) - len(paused):
+        paused.append(f"{more} more")
+    if paused:
+        parts.append(f"paused: {'; '.join(paused)}")
     parts.append(f"{found.rate:.3g}/s calls")
     if found.spent_usd is not None:
         parts.append(money(found.spent_usd))
@@ -274,14 +281,3 @@ def live_text(found: LiveProgress) -> str:
         )
         parts.append(f"ETA {clock if minutes else f'{seconds}s'}")
     return " · ".join(parts)
-
-
-def pauses_text(found: LiveProgress) -> str:
-    """Return the paused models, the one with the longest pause first."""
-    by_length = sorted((pause for pause, _ in found.pauses), key=lambda pause: -pause.left)
-    texts = [
-        f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
-        for pause in by_length[:_NAMED]
-    ]
-    more = len(by_length) - len(texts)
-    return "; ".join([*texts, f"{more} more"] if more else texts)

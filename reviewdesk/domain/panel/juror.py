@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.prompt import contract_of, prompt_sha256
+from reviewdesk.domain.panel.prompt import VERSION, prompt_sha256
 from reviewdesk.domain.panel.vendors import OTHER_NAMES, VENDORS
 from reviewdesk.domain.verdict import CanonicalBallot, without_nulls
 from reviewdesk.errors import UsageError
@@ -189,7 +189,10 @@ class Juror:
         return prompt_sha256(self.system_prompt, self.prompt)
 
     def contract_of(self, stated: str) -> int | None:
-        return contract_of(stated, self.system_prompt, self.prompt)
+        """Return the version of the contract under which its prompt has the stated hash, if any."""
+        prompt = self.system_prompt, self.prompt
+        known = (one for one in range(VERSION, 0, -1) if stated == prompt_sha256(*prompt, one))
+        return next(known, None)
 
 
 def seat_body(juror: Juror) -> CanonicalBallot:

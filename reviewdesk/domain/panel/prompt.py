@@ -143,12 +143,6 @@ def prompt_sha256(system: str | None, template: str | None, version: int = VERSI
     return hashlib.sha256(json.dumps(prompt).encode()).hexdigest()
 
 
-def contract_of(stated: str, system: str | None, template: str | None) -> int | None:
-    """Return the version of the contract under which this prompt has the stated hash, if any."""
-    known = (one for one in range(VERSION, 0, -1) if stated == prompt_sha256(system, template, one))
-    return next(known, None)
-
-
 def fresh_nonce(slots: Mapping[str, str], draw: Callable[[], str]) -> str:
     """Return drawn digits that no text of the case contains, so that none can close its fence."""
     nonce = draw()
@@ -223,10 +217,3 @@ CASE_SLOTS = ("input", "output", "alternative", "reference", "rubric")
 
 SLOT_NAME = re.compile(r"[^{}]{1,80}\Z")
 """The pattern of a slot name in a context; a brace would end the slot."""
-
-_NAMED_SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
-def slots_in(template: str) -> tuple[str, ...]:
-    """Return a template's slots that are identifiers, each once; other braces are likely JSON."""
-    return tuple(dict.fromkeys(_NAMED_SLOT.findall(template)))

@@ -14,7 +14,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from reviewdesk.domain import values
 from reviewdesk.domain.jury.rules import least_answered, own_share
 from reviewdesk.domain.panel.juror import Juror, Price, reserved_key
-from reviewdesk.domain.panel.prompt import slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.panel.vendors import ADDRESSED, OTHER_NAMES, VENDORS, likely_vendor
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy, without_nulls
@@ -145,7 +144,7 @@ def _line(limit: int) -> AfterValidator:
 
 
 def _template(text: str) -> str:
-    if "output" not in slots_in(text):
+    if "{output}" not in text:
         hint = "Write {output} where the response under test belongs."
         raise FieldError((), "has no {output}, so the juror would not see the response", hint)
     return text

@@ -20,7 +20,6 @@ from reviewdesk.domain.panel.prompt import (
     DEFAULT_SYSTEM,
     VERSION,
     breach,
-    contract_of,
     fresh_nonce,
     parts,
     prompt_sha256,
@@ -143,9 +142,10 @@ def test_a_hash_of_the_first_contract_is_recognised() -> None:
     first = "ba464adc268112094ebc38bf1c1d8756874be009bd098defa82dafaa48584e60"
     assert prompt_sha256(None, None, 1) == first
     assert prompt_sha256(None, None) != first
-    assert contract_of(first, None, None) == 1
-    assert contract_of(prompt_sha256("s", "t"), "s", "t") == VERSION
-    assert contract_of(first, "s", None) is None
+    plain = Juror("a", "m", "vllm")
+    assert plain.contract_of(first) == 1
+    assert plain.contract_of(plain.prompt_sha256) == VERSION
+    assert dataclasses.replace(plain, system_prompt="s").contract_of(first) is None
 
 
 @given(TEXTS, TEXTS)
