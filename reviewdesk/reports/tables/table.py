@@ -143,7 +143,8 @@ def checked(value: object) -> TableMap:
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
 """The reading options that apply to every table."""
 
-_PERCENT = 100
+_OWN_SCALES = ((0, 1), (0, 100))
+"""Scales of one question that say nothing of those of others."""
 _SAMPLE_ROWS = 200
 _TO_FILL = """\
 # Write in judge and score the columns that hold them, or take out judge and score and write
@@ -400,20 +401,16 @@ def _with_scale(guess: Guess, layout: Layout, sample: Sequence[TableRow]) -> Gue
     scores: dict[str, list[Any]] = {}
     for vote in _votes(sample, layout, made):
         scores.setdefault(vote.dimension, []).append(vote.score)
-    alike: dict[bool | None, list[str]] = {}
-    for name, held in scores.items():
-        if scale := usual_scale(held):
-            alike.setdefault(None if scale[1] == _PERCENT else scale == (0, 1), []).append(name)
-    found = {
-        name: usual_scale(chain.from_iterable(scores[one] for one in names))
-        for names in alike.values()
-        for name in names
-    }
-    numbers = [one for one in scores.values() if {*map(likely_number, one)} != {None}]
-    if len(alike) > 1:
-        made = replace(made, scales={name: [*scale] for name, scale in found.items() if scale})
-    elif (scale := usual_scale(chain.from_iterable(numbers))) and scale != (0, 1):
-        made = replace(made, scale=[*scale])
+    usual = {name: scale for name, held in scores.items() if (scale := usual_scale(held))}
+    rest = [held for name, held in scores.items() if usual.get(name) not in _OWN_SCALES]
+    numbers = [held for held in rest if {*map(likely_number, held)} != {None}]
+    shared = usual_scale(chain.from_iterable(numbers))
+    scales = {name: one if one in _OWN_SCALES else shared for name, one in usual.items()}
+    found = {*filter(None, scales.values())}
+    if len(found) > 1:
+        made = replace(made, scales={name: [*one] for name, one in scales.items() if one})
+    elif found - {(0, 1)}:
+        made = replace(made, scale=[*found.pop()])
     return replace(guess, made=made)
 
 
