@@ -143,6 +143,8 @@ def checked(value: object) -> TableMap:
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
 """The reading options that apply to every table."""
 
+_TEXTS = ("input", "output", "reference")
+"""Roles whose columns a map of ours need not name if their names are usual ones."""
 _OWN_SCALES = ((0, 1), (0, 100))
 """Scales of one question that say nothing of those of others."""
 _SAMPLE_ROWS = 200
@@ -329,6 +331,10 @@ def _by_person(
     All rows are read until every name of a judge or a question is found. In a map of ours, names
     of models form a panel.
     """
+    if ours or options.map in maps.packaged():
+        roles = roles_of(layout.columns)
+        unsaid = [role for role in _TEXTS if role in roles and not getattr(made, role)]
+        made = replace(made, **{role: roles[role] for role in unsaid})
     item, output = options.item_column, options.output_column
     made = replace(made, item=item or made.item, output=output or made.output)
     if suffix := options.reason_suffix:
