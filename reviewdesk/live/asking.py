@@ -328,7 +328,7 @@ class Survey:
     environment: Mapping[str, str]
     store: ReplyStore = field(default_factory=Unstored)
     cache: ReplyCache | None = None
-    in_batch: Callable[[Call], bool] = lambda _: False
+    in_batches: bool = False
     held: Collection[str] = ()
     worst_usd: float = 0.0
     """The highest cost of the calls of jurors with a price."""
@@ -354,16 +354,16 @@ class Survey:
         # Jurors are listed in the order of their seats, whatever is answered.
         self._calls.update(dict.fromkeys(jurors, 0))
         for call in calls:
-            is_batched = self.in_batch(call)
-            usd = worst(call, in_batch=is_batched)
-            if is_batched and call.key in self.held:
+            batched = self.in_batches and is_batched(call)
+            usd = worst(call, in_batch=batched)
+            if batched and call.key in self.held:
                 self._counts["waiting"] += 1
                 self.waiting_usd += usd or 0.0
                 continue
             self._calls[call.juror] += 1
             self._digest.update(hashed(call))
-            self._counts["batched"] += is_batched
-            self.batched_usd += (usd or 0.0) * is_batched
+            self._counts["batched"] += batched
+            self.batched_usd += (usd or 0.0) * batched
             self.worst_usd += usd or 0.0
             if (before := self.store.reply(call)) is not None:
                 self._again[kind_of_loss(ballot_of(call, before, self._hidden[call.juror]))] += 1

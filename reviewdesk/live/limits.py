@@ -269,8 +269,6 @@ _DOWN = frozenset({Retryable.YES, Retryable.UNREACHABLE})
 _REFUSALS = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
 
 
-CONCURRENCY = 16
-
 SHARED = ModelLimits(Clock())
 """The limits of all calls of this process that use the system's clock."""
 
@@ -279,7 +277,7 @@ class RunLimits(Struct, frozen=True):
     """The limits that a person sets for a run: money, open calls, time, and lost ballots."""
 
     max_cost: float | None = None
-    concurrency: int = CONCURRENCY
+    concurrency: int = 16
     per_host: int | None = None
     """The most open calls to each host; if ``None``, only ``concurrency`` limits them."""
     deadline: float | None = None

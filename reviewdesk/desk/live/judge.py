@@ -53,7 +53,7 @@ from reviewdesk.live.asking import (
 )
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter, RunLimits, World
-from reviewdesk.live.wires.batches import interface, is_batched
+from reviewdesk.live.wires.batches import interface
 from reviewdesk.live.wires.endpoints import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
 from reviewdesk.reports.panels.cases_file import open_cases, read_cases
@@ -256,7 +256,7 @@ class BatchRun:
             self.world.environment,
             self._journal or Unstored(),
             self._cache,
-            in_batch=is_batched if self._in_batches else lambda _: False,
+            self._in_batches,
             held={key for batch in waiting.values() for key in batch.nonces},
         )
         count = 0

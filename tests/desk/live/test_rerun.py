@@ -261,16 +261,6 @@ async def test_a_panel_of_this_contract_or_an_unknown_one_says_nothing(desk: Des
         assert stating(desk, "http://127.0.0.1:1/v1", sha).contracts == ()
 
 
-async def test_input_that_speaks_to_judge_is_fenced_and_flagged(desk: Desk, server: Server) -> None:
-    prepared = stating(desk, server.url)
-    notes = {note.flag.label: note.reason for note in prepared.first.item.assessment.notes}
-    assert notes["suspicious_text"].startswith('the input asks to ignore the instructions: "')
-    made = await carried(desk, prepared)
-    for seen in server.calls:
-        assert f"<input-{seen.nonce}>\n{HOSTILE}" in seen.user
-    assert made.verdict.body["input"] == HOSTILE
-
-
 PASSED, FAILED = (0.9, 0.9, 0.2), (0.2, 0.2, 0.1)
 
 

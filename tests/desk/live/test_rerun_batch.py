@@ -187,20 +187,6 @@ async def test_a_stopped_rerun_goes_on_later(desk: Desk, server: Server, tmp_pat
     assert desk.verify().ok
 
 
-async def test_a_rerun_under_way_is_not_taken(desk: Desk, server: Server, tmp_path: Path) -> None:
-    _, keys = many(desk)
-    seen_open: list[list[UnfinishedRerun]] = []
-
-    def look(seen: Seen) -> str:
-        with closing(open_desk(tmp_path / "desk.db")) as other:
-            seen_open.append(unfinished(other))
-        return said(seen)
-
-    server.reply = look
-    await run(desk, ready(desk, keys, panel_at(tmp_path, server.url), shown=""))
-    assert not any(seen_open)
-
-
 async def test_another_panel_takes_no_old_calls(desk: Desk, server: Server, tmp_path: Path) -> None:
     with closing(await killed(desk, server, tmp_path)) as again:
         text = panel_text(server.url).replace("threshold: 0.6", "threshold: 0.9")
