@@ -172,7 +172,7 @@ class ReadyRerun:
         return self.held[self.keys[0]]
 
     def prepared(self, desk: Desk, key: int, plan: int | None = None) -> PreparedRerun:
-        one = self.held.get(key) or prepared(desk, key, self.order)
+        one = self.held.get(key) or prepared(desk, key, self.order, plan)
         return replace(one, calls=tuple(replace(call, plan=plan) for call in one.calls))
 
     def payloads(self, prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
