@@ -31,7 +31,7 @@ from reviewdesk.domain.panel.rerun import (
 )
 from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
 from reviewdesk.domain.panel.verdict_body import verdict_body
-from reviewdesk.domain.records import Item
+from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
 from reviewdesk.live.asking import Asking, CaseCalls, Survey
@@ -46,6 +46,9 @@ from reviewdesk.store.events import NewEvent
 
 JURORS = "@jurors"
 """The name of the panel made of the report's jurors; other names are paths of files."""
+
+_TOGETHER = 500
+"""The most plans that one transaction writes, so that the desk is locked for a moment only."""
 
 
 class PreparedRerun(Struct, frozen=True):
@@ -339,14 +342,7 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
         facts = {**about, "panel": name, "panel_hash": committed, **journal.about}
         return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
 
-    with writing(desk.conn):
-        if ready.resumes is not None:
-            plans = {key: one.plan for key, one in ready.plans.items()}
-            start = ready.resumes.event.detail["first"]
-        else:
-            made = events.append(desk.conn, desk.reviewer, [*map(plan, ready.commits)]).events
-            plans = dict(zip(ready.commits, (one.key for one in made), strict=True))
-            start = made[0].seq
+    def consent(start: int) -> NewEvent:
         facts: dict[str, Any] = {
             **about,
             "panel": ready.asked.panel,
@@ -360,9 +356,21 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
             "jurors": [seat_body(juror) for juror in first.seats.panel.jurors],
             "first": start,
         }
-        agreed = NewEvent("rerun_planned", desk.at(), run=first.item.run.hash, detail=facts)
-        events.append(desk.conn, desk.reviewer, [agreed])
-    return plans
+        return NewEvent("rerun_planned", desk.at(), run=first.item.run.hash, detail=facts)
+
+    if ready.resumes is not None:
+        with writing(desk.conn):
+            agreed = consent(ready.resumes.event.detail["first"])
+            events.append(desk.conn, desk.reviewer, [agreed])
+        return {key: one.plan for key, one in ready.plans.items()}
+    made: list[Event] = []
+    for at in range(0, len(ready.keys), _TOGETHER):
+        some = [*map(plan, ready.keys[at : at + _TOGETHER])]
+        with writing(desk.conn):
+            made += events.append(desk.conn, desk.reviewer, some).events
+            if at + _TOGETHER >= len(ready.keys):
+                events.append(desk.conn, desk.reviewer, [consent(made[0].seq)])
+    return dict(zip(ready.keys, (one.key for one in made), strict=True))
 
 
 def _finish(
