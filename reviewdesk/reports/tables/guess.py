@@ -263,6 +263,8 @@ class Guesser(TableShapes):
             "epoch" if role == "repeat" else role: roles[role] for role in roles if role in BALLOT
         }
         made["score"] = roles.get("score", "score")
+        if raw := self.raw.get(made["score"]):
+            made["raw_score"] = raw
         for role in filter(roles.get, ANSWERS):
             rule = self.held(roles[role])
             if rule and rule.get("judge") == f"={roles[role]}":
