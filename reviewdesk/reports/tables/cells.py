@@ -365,11 +365,11 @@ def is_missing(value: Any) -> bool:
 
 
 def likely_number(value: Any) -> float | int | None:
-    """Return the number in a cell, or None; True and False are no numbers."""
+    """Return the number in a cell, also with a decimal comma, or None; a bool is no number."""
     if type(value) in _NUMBERS:
         return value  # type: ignore[no-any-return]
     text = value.strip() if isinstance(value, str) else ""
-    if not _NUMBER.match(text):
+    if not _NUMBER.match(text) and not _NUMBER.match(text := with_decimal_point(text)):
         return None
     found = int(text) if _DIGITS.match(text) else float(text)
     return found if math.isfinite(found) else None
@@ -550,8 +550,7 @@ def is_answer(cell: Any) -> bool:
 
 def is_amount(cell: object) -> bool:
     """Return True if a cell holds a number, also with a decimal comma, or as 4/5 and 85%."""
-    cell = with_decimal_point(cell)
-    return likely_number(cell) is not None or part_of_whole(cell) is not None
+    return likely_number(cell) is not None or part_of_whole(with_decimal_point(cell)) is not None
 
 
 USUAL = DecidingWords(ReadOptions())

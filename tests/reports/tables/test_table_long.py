@@ -26,7 +26,7 @@ def test_a_whole_row() -> None:
         "item,judge,judge_model,vendor,score,pass,reason,confidence,weight,latency_ms,input,output,"
         "expected,rubric,test,suite,subject,tags,threshold,model,human,at"
     )
-    row = ["a", "j", "m", "v", "0.8", "yes", "good", ".9", 2, 12.5, "in", "out", "ref", "is right"]
+    row = ["a", "j", "m", "v", "0.8", "yes", "good", "0,9", 2, 12.5, "in", "out", "ref", "is right"]
     row += ["t", "s", "v2", "x; y", "0.6", "gen", "FALSE", "2025-01-31T12:00:00Z"]
     (body,) = verdicts(long(row, columns=columns))
     assert body == {
