@@ -117,8 +117,8 @@ def test_the_prose_panel() -> None:
     assert len(failed) == sum(len(panel["failures"]) for panel in panels) == 8
     assert all(juror["error"]["message"].startswith("Grade not found") for juror in failed)
     assert sum(body["decision"] == "inconclusive" for body in bodies) == 4
-    # one NaN a consensus; those of the events and the reductions are not taken over
-    assert report.notes == ["replaced 4 numbers NaN or Infinity by null"]
+    # one NaN a consensus, and as many in the events and in the reductions
+    assert report.notes == ["replaced 12 numbers NaN or Infinity by null"]
 
 
 def test_the_edited_score() -> None:
