@@ -35,7 +35,7 @@ NUMPY = {
     "domain/labels/label_columns.py",
     "domain/labels/summary.py",
     "domain/query/places.py",
-    "domain/query/run_columns.py",
+    "domain/query/matching.py",
     "domain/run/columns.py",
     "domain/run/stats.py",
     "domain/run/window.py",

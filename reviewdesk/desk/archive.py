@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.desk.loading import LoadOptions, garbage_waits, write_new
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.domain.labels.draw import Draw, asked, draw, repeated
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Run

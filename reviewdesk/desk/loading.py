@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import field
 
 from reviewdesk.desk.labels.transfer import import_human
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.domain.verdict import canonical_json, json_sha256

@@ -325,7 +325,7 @@ def _juror(context: FilterContext, term: Term) -> Iterable[int]:
     # A number sign may belong to an id, or number the seats of one id.
     same = [place for place, name in enumerate(seats) if name.casefold() == wanted]
     if same and "#" not in wanted:
-        from reviewdesk.domain.query.run_columns import rows_with_seat
+        from reviewdesk.domain.query.matching import rows_with_seat
 
         windows = measures.windows(context.conn, context.run, ("juror", "seated"))
         found = {context.span.first + row for row in rows_with_seat(windows, "juror", same)}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.question import answer
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.review.runs import panels
 from reviewdesk.desk.team.agreement import people_err

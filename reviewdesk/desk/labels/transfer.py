@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.tags import checked_name, usable_tags
 from reviewdesk.domain.verdict import people, stored_body, without_nulls

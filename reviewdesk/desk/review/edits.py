@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.desk.review import items
 from reviewdesk.domain.labels.chain import AGENT
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Truth, View

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.desk.team.claims import withheld
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.labels.team import pace

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.query.filter import Filter, Nested, Part, parse_filter, parse_order
 from reviewdesk.domain.query.words import HALVES, LABELS
@@ -15,7 +15,7 @@ from reviewdesk.domain.records import NOT_WITHHELD, Run
 from reviewdesk.store import events, figures, queue, verdicts
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.query.run_columns import RunColumns
+    from reviewdesk.domain.query.matching import RunColumns
 
 USUAL = ("draw", "decision", "band", "flags")
 """The columns that are read in advance: codes of what the queue shows.
@@ -36,7 +36,7 @@ class HeldColumns:
         return self._held is not None and self._held.run == run.key
 
     def read(self, desk: OpenFile, run: Run, names: Collection[str]) -> "RunColumns":
-        from reviewdesk.domain.query.run_columns import RunColumns
+        from reviewdesk.domain.query.matching import RunColumns
 
         held = self._held
         if held is None or held.run != run.key:
@@ -120,7 +120,7 @@ def kept_back(desk: QueueFile, run: Run, text: str) -> int:
 
 def _query(desk: QueueFile, run: Run, kept: Filter, order: str) -> "array[int]":
     # Imported here because it loads numpy, which a queue in the order of the file spares.
-    from reviewdesk.domain.query.run_columns import columns_of, mask_of, ordered
+    from reviewdesk.domain.query.matching import columns_of, mask_of, ordered
     from reviewdesk.store.search import FilterContext, matching
 
     held = desk.columns.read(desk, run, columns_of(kept, order))

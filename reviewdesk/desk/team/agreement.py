@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from itertools import chain
 
-from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.protocol import OpenFile
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.team import MOST_OPINIONS, is_double

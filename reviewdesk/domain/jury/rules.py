@@ -1,4 +1,4 @@
-"""The rules that decide one verdict, and their results: trim, quorum and strategies."""
+"""The rules that decide one verdict, and their results: quorum, strategies, how many are trimmed."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Columns of scores: the values of the rules, the agreement of the jurors, and its bands."""
+"""Columns of scores: which are trimmed, the values of the rules, and the agreement of jurors."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The columns of one run in memory, which filters and orders of its queue read."""
+"""Which verdicts of a run a filter keeps, and how orders sort them, over columns in memory."""
 
 import dataclasses
 from array import array

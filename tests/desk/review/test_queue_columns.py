@@ -9,7 +9,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import queue
 from reviewdesk.desk.review.filters import expand, forget, save, saved, vocabulary
 from reviewdesk.domain.query.filter import FilterError
-from reviewdesk.domain.query.run_columns import RunColumns
+from reviewdesk.domain.query.matching import RunColumns
 from reviewdesk.domain.query.words import CHOICES, NUMBERS, ORDERS, PANEL
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError, UsageError

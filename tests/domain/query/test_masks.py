@@ -12,7 +12,7 @@ from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import TRUTHS
 from reviewdesk.domain.query import places
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
-from reviewdesk.domain.query.run_columns import RunColumns, columns_of, mask_of, ordered
+from reviewdesk.domain.query.matching import RunColumns, columns_of, mask_of, ordered
 from reviewdesk.domain.query.words import CHOICES, CODES, NOT_TOLD, NUMBERS, ORDERS, TYPES
 
 Row = dict[str, Any]
