@@ -84,11 +84,17 @@ class DeskJournal:
 
     async def settled(self) -> None:
         await asyncio.sleep(0)  # what arrived at the same time shares the transaction
+        conn = self.desk.conn
+        patience = conn.patience
         while self._waiting:
+            # The open calls must not wait for the lock, or they time out and are paid for again.
+            conn.patience = 0
             try:
                 self.flush()
             except BusyError:
                 await asyncio.sleep(_AGAIN)
+            finally:
+                conn.patience = patience
 
     def flush(self) -> None:
         """Write everything queued in one transaction; if that fails, all of it stays queued."""

@@ -1,4 +1,4 @@
-"""The rules that decide one verdict, and their results: quorum, strategies, how many are trimmed."""
+"""The rules that decide one verdict, and their results: quorum, strategies, trimmed counts."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -40,13 +40,21 @@ class LogHeader(Struct, frozen=True):
     def of(header: Mapping[str, Any]) -> "LogHeader":
         """Read a header. Ignore keys that are missing or hold another type."""
         spec = record(header.get("eval"))
+        stated = {}
+        if isinstance(spec.get("scorers"), list):
+            for at, one in enumerate(map(record, spec["scorers"])):
+                stated[at, filled(one.get("name"))] = one.get("options")
+        else:
+            # Older logs list scorers only in the results, once for each score.
+            for one in map(record, listed(record(header.get("results")).get("scores"))):
+                stated.setdefault((0, filled(one.get("scorer"))), one.get("params"))
         found: dict[str, Scorer] = {}
-        for one in map(record, listed(spec.get("scorers"))):
-            if (name := filled(one.get("name"))) is not None:
+        for (_, name), options in stated.items():
+            if name is not None:
                 # Inspect calls a second scorer's scores name1.
                 names = (f"{name}{number or ''}" for number in count())
                 key = next(one for one in names if one not in found)
-                found[key] = _scorer(name, record(one.get("options")), spec)
+                found[key] = _scorer(name, record(options), spec)
         return LogHeader(spec, found)
 
     @property
@@ -197,7 +205,7 @@ def pick(window: Window, shape: Shape, where: str) -> Any:
 
 
 EVENT = {
-    **dict.fromkeys(("event", "id", "parent_id", "span_id", "type", "name"), KEEP),
+    **dict.fromkeys(("event", "id", "parent_id", "span_id", "type", "action", "name"), KEEP),
     **dict.fromkeys(("model", "role", "error", "working_time", "scorer", "intermediate"), KEEP),
     "output": {
         **dict.fromkeys(("completion", "error", "time"), KEEP),
@@ -208,7 +216,7 @@ EVENT = {
 """The fields of an event that are read, as a shape for ``pick``."""
 
 
-RUN = {"status": KEEP, "eval": {ANY: KEEP}}
+RUN = {"status": KEEP, "eval": {ANY: KEEP}, "results": {"scores": KEEP}}
 """The fields of a log's header that are read."""
 
 
@@ -235,6 +243,8 @@ class Transcript:
         """The scorers' names, by their spans."""
         self.scored: dict[str, str] = {}
         """The scorer's span, by the name of its score."""
+        self._step = ""
+        """The open step of a scorer. Older logs have steps in place of spans."""
         self.failed_scorer: str | None = None
         """The scorer that was running when the sample failed, or None."""
 
@@ -244,6 +254,10 @@ class Transcript:
         kind = event.get("event")
         if kind == "span_begin":
             self._begin(_text(event.get("id")), event)
+        elif kind == "step" and event.get("type") == "scorer":
+            self._step = f"step {len(self.names)}" if event.get("action") == "begin" else ""
+            if self._step:
+                self._begin(self._step, event)
         elif kind == "model" and (calls := self.of_spans.get(self._span(event))) is not None:
             output = record(event.get("output"))
             failed = event.get("error") or output.get("error")
@@ -278,7 +292,7 @@ class Transcript:
             self._within[span] = above
 
     def _span(self, event: JsonObject) -> str:
-        return self._within.get(_text(event.get("span_id")), "")
+        return self._within.get(_text(event.get("span_id")), self._step)
 
 
 def _text(value: Any) -> str:

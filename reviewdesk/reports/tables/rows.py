@@ -491,6 +491,8 @@ def _csv_layout(text: str) -> Layout | None:
         titles: list[list[str]] = []
         while start and not is_header(start[0], most):
             titles.append(start.pop(0))
+        if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
+            titles.append(start.pop(0))
         if len(start) > 2 and {len(start[0]) + 1} == {*map(len, start[1:])}:
             start[0].insert(0, "")  # R writes no name above those of rows
         if start and len(start[0]) > 1:

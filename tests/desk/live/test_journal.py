@@ -1,5 +1,6 @@
 """The journal of a report: in its desk file, of an earlier version, damaged, or without room."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,8 +16,9 @@ from reviewdesk.desk.review.items import is_held, unfinished
 from reviewdesk.domain.panel.asking import Listener
 from reviewdesk.errors import CeilingError, DeskError, JournalError
 from reviewdesk.live.records import Response
-from reviewdesk.store import reruns
-from tests.helpers import POSIX, open_desk
+from reviewdesk.store import connect, reruns
+from reviewdesk.store.connect import BUSY_SECONDS
+from tests.helpers import POSIX, locked, open_desk
 from tests.judgekit import PRICE, YES, Consent, Jurors, Room, fine, of_whom, silent, world
 
 
@@ -154,3 +156,22 @@ def test_where_there_is_no_room_line_names_replies_and_what_was_stored_stays(roo
     found = judge_cases(room.order(resume=True), YES, world(Jurors()))
     assert (found.passed, found.reused + found.calls) == (2, 10)
     assert found.reused >= 5
+
+
+async def test_open_calls_do_not_wait_while_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_AGAIN", 0)
+    # What waits for the lock would sleep on the thread of the calls.
+    monkeypatch.setattr(connect, "sleep", pytest.fail)
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path)) as desk:
+        made = journal.DeskJournal(desk, "word", 1)
+        made.put(lambda _: None)
+        with locked(path):
+            settled = asyncio.create_task(made.settled())
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert not settled.done()
+        await settled
+        assert desk.conn.patience == BUSY_SECONDS

@@ -251,6 +251,23 @@ def test_why_a_scorer_gave_no_value(reason: str | None, error: str | None, statu
     assert body["decision"] == ("inconclusive" if status == "abstained" else "error")
 
 
+def test_older_logs_have_steps_for_spans_and_scorers_with_the_results() -> None:
+    events = [
+        {"event": "step", "action": "begin", "type": "solver", "name": "generate"},
+        call("maker/m", "answer"),
+        {"event": "step", "action": "begin", "type": "scorer", "name": QA},
+        call("v/a", "GRADE: C"),
+        {"event": "score", "score": {"value": "C"}},
+        {"event": "step", "action": "end", "type": "scorer", "name": QA},
+        call("v/late", "after"),
+    ]
+    document = log(sample("a", {QA: score("C", explanation="GRADE: C")}, events=events))
+    del document["eval"]["scorers"]
+    document["results"] = {"scores": [{"name": "x", "scorer": QA, "params": {}}]}
+    (juror,) = one(document)["jurors"]
+    assert (juror["model"], juror["reason"]) == ("v/a", "GRADE: C")
+
+
 def test_a_log_without_samples_names_the_option() -> None:
     for document in (
         log(),
