@@ -304,14 +304,16 @@ class Repeats:
 
     def read(self, session: Session) -> None:
         """Read from the log which items of the session's run have come back."""
-        self._active = {}
-        if self._share and session.view.blind:
-            if self._log is None or self._log.run.key != session.run.key:
-                self._log = WorkLog(self._desk, session.run, self._share)
-            self._log.read()
-            for one in filter(None, map(self._log.repeated, self._log.came)):
-                if one.second is None or one.second.key > self._start:
-                    self._active[one.item] = one
+        wanted = bool(self._share) and session.view.blind
+        if not wanted or self._log is None or self._log.run.key != session.run.key:
+            self._log = WorkLog(self._desk, session.run, self._share) if wanted else None
+            self._active = {}
+        if (log := self._log) is not None:
+            for item in log.read():
+                one = log.repeated(item)
+                self._active.pop(item.hex(), None)
+                if one is not None and (one.second is None or one.second.key > self._start):
+                    self._active[item.hex()] = one
         self._by_key = {key: one for one in self._active.values() for key in one.keys}
 
     # what comes back

@@ -5,6 +5,7 @@ A label after which an item comes back names its content, so that the log alone 
 
 import hashlib
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -48,52 +49,69 @@ class WorkLog:
         self._undone: set[int] = set()
         self._of_item: dict[bytes, list[Event]] = {}
         """The events that stand, oldest first, by item."""
-        self.came: dict[bytes, Event] = {}
+        self._newest: dict[bytes, Event] = {}
+        self._labels: list[int] = []
+        """Each item's newest label, and the keys of all labels that stand."""
+        self._came: dict[bytes, Event] = {}
         """The newest label that each item came back after."""
         self._verdicts: dict[bytes, dict[str, int]] = {}
 
-    def read(self) -> None:
-        """Read the new events of the log."""
-        before = self._seq
-        for event in of_reviewer(self._desk.conn, self._desk.reviewer, before):
+    def read(self) -> set[bytes]:
+        """Read the new events; return the items whose repeats they may concern."""
+        added: list[Event] = []
+        touched: set[bytes] = set()
+        turned = False
+        for event in of_reviewer(self._desk.conn, self._desk.reviewer, self._seq):
             self._seq = event.seq
             is_shown = event.detail.get("blind") is not None and "imported" not in event.detail
             is_given = event.kind == "defer" or (event.kind in {"label", "repeat"} and is_shown)
             if is_given and event.run == self.run.hash and event.author == event.reviewer:
-                self._given.append(event)
+                added.append(event)
             if event.target is not None:
                 turn = self._undone.add if event.kind == "undo" else self._undone.discard
                 turn(event.target)
-        if self._seq == before:
-            return
-        self._of_item = {}
-        self.came = {}
-        for event in self._given:
+                turned = True
+        self._given += added
+        if turned:
+            touched |= self._of_item.keys() | self._came.keys()
+            for held in (self._of_item, self._newest, self._labels, self._came):
+                held.clear()
+            added = self._given
+        for event in added:
             if event.action not in self._undone:
-                self._of_item.setdefault(_item(event), []).append(event)
-                if again := event.detail.get("again"):
-                    self.came[bytes.fromhex(again)] = event
+                touched |= self._add(event)
+        return touched
+
+    def _add(self, event: Event) -> set[bytes]:
+        item = _item(event)
+        self._of_item.setdefault(item, []).append(event)
+        if event.kind == "label":
+            self._newest[item] = event
+            self._labels.append(event.key)
+        if not (again := event.detail.get("again")):
+            return {item}
+        self._came[bytes.fromhex(again)] = event
+        return {item, bytes.fromhex(again)}
 
     def due(self, label_of: str) -> Iterator[tuple[str, int]]:
         """Yield hash and key of items that may come back, the one that waits longest first."""
-        logs = self._of_item.items()
-        newest = {item: first for item, log in logs if (first := _newest(log, "label"))}
+        newest = self._newest
+        places = {item: one.key for item, one in newest.items()}
         offered = {
-            item for item, one in newest.items() if one.detail["blind"] and item not in self.came
+            item for item, one in newest.items() if one.detail["blind"] and item not in self._came
         }
         # All labels count if no item came back yet.
-        last = max((one.key for one in self.came.values()), default=0)
-        labels = (one for _, log in logs for one in log if one.kind == "label")
-        rest = sum(one.key >= last for one in labels) + (not last)
-        places = {item: one.key for item, one in newest.items()}
+        last = max((one.key for one in self._came.values()), default=0)
+        rest = len(self._labels) - bisect_left(self._labels, last) + (not last)
         for item in repeats_due(places, offered, rest, self._seed, self._share):
             key = self._keys(item).get(newest[item].verdict or "")
             if key is not None and item.hex() != label_of:
                 yield item.hex(), key
 
     def repeated(self, item: bytes) -> RepeatedItem | None:
-        """Return an item that came back; ``None`` if its first label or verdict is gone."""
-        came = self.came[item]
+        """Return an item that came back; ``None`` if it did not, or its first label is gone."""
+        if (came := self._came.get(item)) is None:
+            return None
         log = self._of_item.get(item, [])
         first = _newest(log, "label", came.key)
         keys = self._keys(item)
