@@ -437,8 +437,7 @@ def _steps(item: Item) -> Iterator[tuple[str, Words]]:
     if history.agreement is not None:
         again = f"recomputed {words.agreement(history.agreement, 3)}"
     if (stated := verdict.agreement) is not None and again:
-        said = words.agreement(stated.value, 3)
-        yield "agreement", (outside(stated.metric, 80), f" {said}, {again}")
+        yield "agreement", (outside(stated.metric, 80), f" {number(stated.value)}, {again}")
     if label := verdict.text("label"):
         yield "consensus", ("reported ", outside(label, 60))
     if history.panel_hash:

@@ -199,8 +199,11 @@ def _decide(
             review.go_on()
         finally:
             if is_saved:
-                review.claims.took(core.session, core.desk.recent[-1].held)
+                held = core.desk.recent[-1].held
+                review.claims.took(core.session, held)
                 review.labelled(item, act)
+                if act.claim is not None and held is None:
+                    _follow_claims(core)  # another reviewer got the next item first
                 core.recalibrate(core.desk.recent)
             core.show(rows=not is_saved, changed=is_saved)
 

@@ -16,6 +16,7 @@ from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
 from reviewdesk.app.controllers.state import (
     MOVES,
     MOVES_AND_CLOSES,
+    SCROLLS_AND_CLOSES,
     Choice,
     DialogPage,
     HelpForm,
@@ -40,10 +41,11 @@ from reviewdesk.domain.labels.question import parse_question
 from reviewdesk.domain.query.filter import Completion, Option
 from reviewdesk.domain.records import Loaded, QueueRow, Run, Truth, View
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.methods import FigureMethod
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import KEPT
 from reviewdesk.views import glossary
-from reviewdesk.views.document import Tone
+from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.queue import strip_line
 from reviewdesk.views.verdict import FIGURES
 from reviewdesk.views.words import plural
@@ -122,6 +124,12 @@ def _improve(core: Core, panel: str = "") -> None:
 def _explain(core: Core) -> None:
     """Open a dialog with the terms in view; the term nearest to the top is chosen."""
 
+    def show(method: FigureMethod | None) -> None:
+        if method is not None:
+            document = Document((glossary.method_section(method),))
+            page = DialogPage(method.figure, SCROLLS_AND_CLOSES, document=document)
+            core.ask(one_page(page), lambda _: None)
+
     def took(lines: Sequence[str]) -> None:
         session = core.session
         terms: tuple[glossary.GlossaryTerm, ...]
@@ -146,13 +154,16 @@ def _explain(core: Core) -> None:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
             return
         choices = [
-            Choice(f"{term.word}  {short.get(term, '')}".rstrip(), below=term.text)
+            Choice(
+                f"{term.word}  {short.get(term, '')}".rstrip(),
+                glossary.method_of(term.word),
+                term.text,
+            )
             for term in terms
         ]
-        page = DialogPage(
-            "What is in view", MOVES_AND_CLOSES, choices=choices, closes=frozenset("qe")
-        )
-        core.ask(one_page(page), lambda _: None)
+        keys = ("enter", "its method, or next"), *MOVES_AND_CLOSES
+        page = DialogPage("What is in view", keys, choices=choices, closes=frozenset("qe"))
+        core.ask(one_page(page), show)
 
     core.request("lines", took)
 

@@ -42,10 +42,8 @@ from reviewdesk.reports.wording import Path, must_be, spell_path
 
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
 """Keys that hold the rows in a document, such as a service's response."""
-
 _WRAPS = ("_source", "row", "node", "fields")
 """Keys under which Elasticsearch, Hugging Face's viewer, GraphQL and Airtable put each row."""
-
 _CELLS_OF = frozenset({"individual_scores", "scores", "values"})
 """Keys of the cells of a column, which is named by the key around them."""
 _TEXTS = frozenset({"input", "output", "human", "reference"})

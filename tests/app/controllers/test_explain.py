@@ -1,6 +1,6 @@
 """What ``e`` explains: the flags and the rule of the item, and the figures in view."""
 
-from tests.app.reviewkit import Review, dialog_lines
+from tests.app.reviewkit import Review, dialog_lines, dialog_page
 
 
 def explained(review: Review, lines: list[str]) -> list[str]:
@@ -43,5 +43,11 @@ def test_calibration_explains_its_page_from_the_top(review: Review) -> None:
     assert explained(review, ["gap +0.1", "Brier 0.2"]) == ["gap", "Brier"]
     review.press("explain")
     request = review.requests[-1]
+    request.given[0](["Brier 0.2"])
+    review.after()
+    # How the figure is computed is a page of its own.
+    review.answer(dialog_page(review).choices[0].answer)
+    assert dialog_page(review).title == "Brier"
+    review.answer(None)
     request.given[0](["nothing to measure"])
     assert review.notice.startswith("no figure is in view")
