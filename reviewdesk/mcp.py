@@ -159,7 +159,7 @@ class DeskTools:
         path = self._below(suite, "YAML file", (".yml", ".yaml"))
         new = None if report is None else files.source(str(self._below(report, "report")))
         with self._desk() as desk:
-            found = run_suite(str(path), lambda: desk, report=new)
+            found = run_suite(str(path), lambda: desk, keep=100, report=new)
         return _page(figures.suite(found), at, offset)
 
     def suggest_label(

@@ -287,6 +287,7 @@ def gate(
         found = run_suite(
             suite,
             lambda: stack.enter_context(open_desk()),
+            keep=None if wants_json() else 100,
             report=new,
             options=options,
             against=parent,

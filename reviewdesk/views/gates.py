@@ -118,10 +118,10 @@ def finding_lines(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
 
 def details(entry: EntryResult, status: GateStatus, most: int) -> Iterator[str]:
     """Yield at most ``most`` findings of one status in words, then the number of the rest."""
-    mine = [found for found in entry.findings if found.status is status]
-    yield from map(sentence, mine[:most])
-    if len(mine) > most:
-        yield f"and {len(mine) - most} more (--json has all)"
+    mine = [found for found in entry.findings if found.status is status][:most]
+    yield from map(sentence, mine)
+    if more := entry.counts[status] - len(mine):
+        yield f"and {more} more (--json has all)"
 
 
 def sentence(found: Finding) -> str:

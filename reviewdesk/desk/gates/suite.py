@@ -125,7 +125,7 @@ class JuryEntry:
         made = self.result
         if error:
             self.result = EntryResult(made.name, made.kind, made.source, made.case, error=error)
-        elif not made.findings:
+        elif not sum(made.counts.values()):
             made.notes = ("there are no verdicts",)
         # Without a verdict nothing can fail, whatever the entry expects.
         if (error or made.status is GateStatus.SKIP) and (self.replaced or made.notes):
@@ -139,6 +139,7 @@ def run_suite(
     path: str,
     open_desk: OpenDesk,
     *,
+    keep: int | None = None,
     report: Source | None = None,
     options: LoadOptions | None = None,
     against: Source | None = None,
@@ -147,9 +148,9 @@ def run_suite(
 ) -> SuiteResult:
     """Check everything that a suite names against its expectations.
 
-    An entry that cannot be checked gets an ``error``. A ``report`` is checked in place of what the
-    suite was written about, and its panel may lose a ``margin`` to that of ``against``, and to that
-    of ``baseline`` or the labelled one.
+    Each entry keeps its first ``keep`` findings of each status; one that cannot be checked gets an
+    ``error``. A ``report`` is checked in place of what the suite was written about, and its panel
+    may lose a ``margin`` to that of ``against``, and to that of ``baseline`` or the labelled one.
     """
     suite = read_suite(path)
     folder = Path(path).parent
@@ -167,7 +168,7 @@ def run_suite(
             at: JuryEntry(
                 suite.file,
                 gate,
-                EntryResult(gate.name, EntryKind.JURY, name or gate.source, gate.case),
+                EntryResult(gate.name, EntryKind.JURY, name or gate.source, gate.case, keep),
                 replaced=new is not None,
             )
             for at, gate in enumerate(suite.entries)

@@ -1,6 +1,5 @@
 """The targets that a suite may set for a jury or a judge, their values, and what checks found."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
@@ -218,6 +217,10 @@ def overall(statuses: Iterable[GateStatus]) -> GateStatus:
     )
 
 
+def _zero_counts() -> dict[GateStatus, int]:
+    return dict.fromkeys(GateStatus, 0)
+
+
 class EntryKind(StrEnum):
     """What an entry of a suite checks."""
 
@@ -238,16 +241,20 @@ class GateQuestion(Struct, frozen=True):
 
 
 class EntryResult(Struct):
-    """The result of one entry: the ``findings`` of its checks, and its verdicts by status.
+    """The result of one entry: ``counts`` counts its checks by status, ``units`` its verdicts.
 
-    ``source`` is as the suite names it. An ``error`` means that the entry could not be checked.
+    ``origins`` counts stated and recomputed values; ``source`` is as the suite names it. An
+    ``error`` means that the entry could not be checked. Of each status, ``keep`` findings are kept.
     """
 
     name: str
     kind: EntryKind
     source: str
     case: str | None = None
-    units: Counter[GateStatus] = field(default_factory=Counter)
+    keep: int | None = None
+    counts: dict[GateStatus, int] = field(default_factory=_zero_counts)
+    units: dict[GateStatus, int] = field(default_factory=_zero_counts)
+    origins: dict[Origin, int] = {}
     findings: list[Finding] = []
     notes: tuple[str, ...] = ()
     error: str = ""
@@ -262,22 +269,20 @@ class EntryResult(Struct):
     question: GateQuestion | None = None
 
     def add(self, found: Iterable[Finding]) -> None:
-        made = list(found)
-        self.findings += made
-        self.units[overall(one.status for one in made)] += 1
-
-    @property
-    def counts(self) -> Counter[GateStatus]:
-        return Counter(one.status for one in self.findings)
-
-    @property
-    def origins(self) -> Counter[Origin]:
-        """How many values were stated, and how many recomputed."""
-        return Counter(one.reading.origin for one in self.findings if one.reading.origin)
+        statuses = []
+        for one in found:
+            statuses.append(one.status)
+            self.counts[one.status] += 1
+            if (origin := one.reading.origin) is not None:
+                self.origins[origin] = self.origins.get(origin, 0) + 1
+            if self.keep is None or self.counts[one.status] <= self.keep:
+                self.findings.append(one)
+        self.units[overall(statuses)] += 1
 
     @property
     def status(self) -> GateStatus:
-        return GateStatus.FAIL if self.error else overall(one.status for one in self.findings)
+        found = overall(status for status, count in self.counts.items() if count)
+        return GateStatus.FAIL if self.error else found
 
 
 class SuiteResult(Struct, frozen=True):
