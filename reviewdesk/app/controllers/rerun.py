@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.core import REVIEW, Core
 from reviewdesk.app.controllers.jobs import PREPARING, RERUN
 from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm, PromptForm
 from reviewdesk.app.keys.commands import panel_files
@@ -140,14 +140,17 @@ def _ended(core: Core, found: object, error: ReviewDeskError | None, *, stopping
         core.review.refresh()
     except ReviewDeskError as problem:
         error = error or problem
+    places = {REVIEW, core.where}  # where it began, and what is read now
     if error is not None:
-        core.complain(error)
+        for where in places:
+            core.complain(error, where=where)
     elif isinstance(found, RerunSummary):
         # A blind reviewer must not know the new decision before labelling the item.
         blind = core.session.view.blind
         stopped = "stopped: " if stopping or found.left else ""
         more = "" if blind or not found.flips else r"; \ rerun:flipped shows them"
-        core.say(f"{stopped}{found.text(blind=blind)}{more}", Tone.NOTE)
+        for where in places:
+            core.say(f"{stopped}{found.text(blind=blind)}{more}", Tone.NOTE, where=where)
     core.show(keep=True, rows=True)
 
 

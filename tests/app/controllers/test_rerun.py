@@ -95,8 +95,12 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     review.press("stop")
     assert review.notice == "stopped: asking"
     assert " · stopping" in asking_lines(review.state.jobs.rerun, 80)[0].plain
+    review.press("screen.calibration")
     review.controller.safely(lambda: job.ended(RerunSummary(), None))
-    assert review.notice == "stopped: 0 verdicts asked again: 0 answered; 0 turned over"
+    ended = "stopped: 0 verdicts asked again: 0 answered; 0 turned over"
+    assert review.notice == ended
+    review.press("leave")
+    assert (review.state.where, review.notice) == ("review", ended)
     assert review.state.jobs.rerun is None
 
 
