@@ -197,11 +197,25 @@ _MOST_OTHERS = 12
 
 
 def pick(window: Window, shape: Shape, where: str) -> Any:
-    """Read the value at the window, reduced if it is too long, and keep what the shape names.
+    """Read the value at the window and return the parts that the shape names.
 
     A value of another type than its shape is returned whole, so that the caller can name it.
     """
-    return _kept(window.skim(where), shape)
+    start = window.peek()
+    if isinstance(shape, list) and start == "[":
+        return [pick(window, shape[0], f"{where}[{index}]") for index in window.elements()]
+    if not isinstance(shape, dict) or start != "{":
+        return window.skim(where)
+    found: JsonObject = {}
+    for key in window.members():
+        wanted = None if key == OTHERS else shape.get(key, shape.get(ANY))
+        if wanted is None:
+            window.skim(where)
+            if OTHERS in shape and len(others := found.setdefault(OTHERS, [])) < _MOST_OTHERS:
+                others.append(key)
+        else:
+            found[key] = pick(window, wanted, where)
+    return found
 
 
 EVENT = {
@@ -368,7 +382,7 @@ def _whole_sample(value: JsonObject) -> Sample:
 
 
 def _kept(value: Any, shape: Shape) -> Any:
-    """Return the parts of a value that the shape names."""
+    """Return the parts of a value that the shape names, as ``pick`` does."""
     if type(shape) is dict and type(value) is dict:
         every = shape.get(ANY)
         found: JsonObject = {}
