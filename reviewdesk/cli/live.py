@@ -220,7 +220,7 @@ Examples:
 def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> None:
     """Ask a panel about every case of CASES; write a report.
 
-    CASES is JSON Lines: {"id", "output", "input", "rubric",
+    CASES is JSON Lines or a JSON list: {"id", "output", "input", "rubric",
     "reference", "tags", "checks", ...}, or - for stdin. Checks (exact, contains, regex, schema)
     come first: no juror is asked about a case that fails one. Nothing is sent before you agree.
 

@@ -1,4 +1,4 @@
-"""The rules that decide one verdict, and their results: quorum, strategies, trimmed counts."""
+"""The rules that decide one verdict, and their results: quorum, strategies, size of a trim."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
